@@ -1,0 +1,1 @@
+// The first source of CloudKitEmulator takes this file's place.

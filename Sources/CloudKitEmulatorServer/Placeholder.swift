@@ -1,0 +1,1 @@
+// The first source of CloudKitEmulatorServer takes this file's place.

@@ -1,0 +1,1 @@
+// The first source of CloudKitModel takes this file's place.

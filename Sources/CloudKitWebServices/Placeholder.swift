@@ -1,0 +1,1 @@
+// The first source of CloudKitWebServices takes this file's place.

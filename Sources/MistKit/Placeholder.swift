@@ -1,0 +1,1 @@
+// The first source of MistKit takes this file's place.

@@ -1,0 +1,1 @@
+// The first source of MistTesting takes this file's place.

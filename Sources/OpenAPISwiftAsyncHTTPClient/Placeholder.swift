@@ -1,0 +1,1 @@
+// The first source of OpenAPISwiftAsyncHTTPClient takes this file's place.

@@ -1,0 +1,1 @@
+// The first source of OpenAPISwiftHummingbird takes this file's place.

@@ -1,0 +1,1 @@
+// The first source of OpenAPISwiftRuntime takes this file's place.

@@ -1,0 +1,1 @@
+// The first source of StreamingJSON takes this file's place.

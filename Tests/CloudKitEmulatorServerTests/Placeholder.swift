@@ -1,0 +1,1 @@
+// The first test of CloudKitEmulatorServer takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of CloudKitEmulator takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of CloudKitModel takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of CloudKitWebServices takes this file's place.

@@ -1,0 +1,1 @@
+// The first source takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of MistKit takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of MistTesting takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of OpenAPISwiftAsyncHTTPClient takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of OpenAPISwiftGenerator takes this file's place.

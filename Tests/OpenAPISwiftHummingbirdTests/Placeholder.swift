@@ -1,0 +1,1 @@
+// The first test of OpenAPISwiftHummingbird takes this file's place.

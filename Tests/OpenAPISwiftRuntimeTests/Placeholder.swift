@@ -1,0 +1,1 @@
+// The first test of OpenAPISwiftRuntime takes this file's place.

@@ -1,0 +1,1 @@
+// The first test of StreamingJSON takes this file's place.
