@@ -185,5 +185,7 @@ for target in package.targets {
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .enableUpcomingFeature("InferIsolatedConformances"),
+        // Our own warnings stop our own build; a package that depends on this one never sees the setting.
+        .treatAllWarnings(as: .error),
     ]
 }
