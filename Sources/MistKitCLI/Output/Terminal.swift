@@ -1,0 +1,36 @@
+import Foundation
+
+/// Standard output and standard error of the process.
+///
+/// Output goes through here so that a closed pipe ends the command quietly and a table knows how wide it may be.
+struct Terminal: Sendable {
+    /// Whether people see standard output as it is written, rather than a file or another program.
+    static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// The columns of the terminal, nil where standard output is no terminal.
+    static var width: Int? {
+        guard isInteractive else { return nil }
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    static func write(_ text: String) {
+        FileHandle.standardOutput.writeQuietly(Data(text.utf8))
+    }
+
+    static func writeLine(_ text: String = "") {
+        write(text + "\n")
+    }
+
+    static func writeError(_ text: String) {
+        FileHandle.standardError.writeQuietly(Data((text + "\n").utf8))
+    }
+}
+
+extension FileHandle {
+    /// A reader that went away (`mistkit records query | head`) is no error of ours.
+    fileprivate func writeQuietly(_ data: Data) {
+        try? write(contentsOf: data)
+    }
+}

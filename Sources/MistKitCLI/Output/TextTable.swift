@@ -1,0 +1,102 @@
+/// Columns of text for people: as wide as their widest cell, shortened where the terminal is narrower.
+struct TextTable {
+    enum Alignment {
+        case left
+        case right
+    }
+
+    struct Column {
+        var title: String
+        var alignment: Alignment = .left
+    }
+
+    var columns: [Column]
+    private(set) var rows: [[String]] = []
+
+    init(_ columns: [Column]) {
+        self.columns = columns
+    }
+
+    /// Adds a row. Cells beyond the columns are left out, missing ones are empty, and control characters are shown as spaces.
+    mutating func append(_ cells: [String]) {
+        var row = cells.prefix(columns.count).map(Self.singleLine)
+        row.append(contentsOf: repeatElement("", count: columns.count - row.count))
+        rows.append(row)
+    }
+
+    /// The lines of the table: the titles, a rule, the rows.
+    ///
+    /// - Parameter width: The columns of the terminal; nil where the text goes to a file or a pipe and nothing is shortened.
+    func lines(width: Int?) -> [String] {
+        let widths = fittedWidths(terminal: width)
+        var lines = [line(columns.map(\.title), widths), widths.map { String(repeating: "-", count: $0) }.joined(separator: "  ")]
+        lines.append(contentsOf: rows.map { line($0, widths) })
+        return lines
+    }
+
+    private func line(_ cells: [String], _ widths: [Int]) -> String {
+        var line = ""
+        for (index, cell) in cells.enumerated() {
+            let text = Self.shortened(cell, to: widths[index])
+            let padding = String(repeating: " ", count: max(0, widths[index] - text.displayWidth))
+            if index > 0 { line += "  " }
+            line += columns[index].alignment == .right ? padding + text : text + padding
+        }
+        while line.last == " " { line.removeLast() }
+        return line
+    }
+
+    /// The widest columns give way first, none below eight characters.
+    private func fittedWidths(terminal: Int?) -> [Int] {
+        var widths = columns.indices.map { index in
+            rows.reduce(columns[index].title.displayWidth) { max($0, $1[index].displayWidth) }
+        }
+        guard let terminal else { return widths }
+        let gaps = 2 * max(0, widths.count - 1)
+        while widths.reduce(gaps, +) > terminal, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }),
+            widths[widest] > 8
+        {
+            widths[widest] -= 1
+        }
+        return widths
+    }
+
+    private static func singleLine(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            result.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7F ? " " : scalar)
+        }
+        return result
+    }
+
+    private static func shortened(_ text: String, to width: Int) -> String {
+        guard text.displayWidth > width else { return text }
+        var result = ""
+        var used = 0
+        for character in text {
+            let next = String(character).displayWidth
+            if used + next > width - 1 { break }
+            result.append(character)
+            used += next
+        }
+        return result + "…"
+    }
+}
+
+extension String {
+    /// How many terminal cells the text takes: two for East Asian wide characters and emoji, one for the rest.
+    fileprivate var displayWidth: Int {
+        reduce(0) { width, character in
+            guard let first = character.unicodeScalars.first else { return width }
+            let wide =
+                switch first.value {
+                case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+                    0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+                    true
+                default: false
+                }
+            return width + (wide ? 2 : 1)
+        }
+    }
+}
