@@ -1,0 +1,53 @@
+public import HTTPTypes
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension URL {
+
+    /// The URL of a server at the root of wherever it runs: `/`.
+    public static let defaultOpenAPIServerURL: URL = {
+        var components = URLComponents()
+        components.path = "/"
+        return components.url ?? URL(filePath: "/")
+    }()
+
+    /// Creates the URL of a server from the text in a document.
+    ///
+    /// ```swift
+    /// try URL(validatingOpenAPIServerURL: "https://example.com/v1")
+    /// try URL(validatingOpenAPIServerURL: "/v1")
+    /// ```
+    /// - Parameter string: An absolute URL, or a path.
+    /// - Throws: ``InvalidServerURLError`` if the text is not a URL.
+    public init(validatingOpenAPIServerURL string: String) throws {
+        guard let url = URL(string: string) else { throw InvalidServerURLError(text: string) }
+        self = url
+    }
+}
+
+/// The text given for the URL of a server is not a URL.
+///
+/// It stands for the response 404.
+public struct InvalidServerURLError: Error, HTTPResponseConvertible, Hashable, Sendable, CustomStringConvertible {
+
+    /// The text.
+    public var text: String
+
+    /// Creates the error.
+    /// - Parameter text: The text.
+    public init(text: String) {
+        self.text = text
+    }
+
+    /// 404: there is no server at such a place.
+    public var httpStatus: HTTPResponse.Status { .notFound }
+
+    /// The text, and what is expected of it.
+    public var description: String {
+        "'\(text)' is not the URL of a server; use an absolute URL such as https://example.com/v1, or a path such as /v1."
+    }
+}

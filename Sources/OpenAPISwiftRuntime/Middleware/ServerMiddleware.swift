@@ -1,0 +1,48 @@
+public import HTTPTypes
+
+/// Sees and may change every request to a server and every response.
+///
+/// The first middleware in a server's list is the outermost: it sees a request first and its response last.
+///
+/// ```swift
+/// struct ServerName: ServerMiddleware {
+///     func intercept(
+///         _ request: HTTPRequest,
+///         body: HTTPBody?,
+///         metadata: ServerRequestMetadata,
+///         operationID: String,
+///         next: Next
+///     ) async throws -> (HTTPResponse, HTTPBody?) {
+///         var (response, body) = try await next(request, body, metadata)
+///         response.headerFields[.server] = "pets"
+///         return (response, body)
+///     }
+/// }
+/// // HTTP/1.1 200 OK
+/// // server: pets
+/// ```
+public protocol ServerMiddleware: Sendable {
+
+    /// Passes a request on, to the next middleware or to the handler.
+    ///
+    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its
+    /// asynchronous function types by default.
+    typealias Next =
+        @concurrent @Sendable (HTTPRequest, HTTPBody?, ServerRequestMetadata) async throws -> (HTTPResponse, HTTPBody?)
+
+    /// Handles a request on its way in and its response on its way back.
+    /// - Parameters:
+    ///   - request: The request so far.
+    ///   - body: The body of the request, or nil if it has none.
+    ///   - metadata: The path parameters of the request.
+    ///   - operationID: The operation of the document that the request belongs to.
+    ///   - next: Passes the request on.
+    /// - Returns: The response, and its body if it has one.
+    func intercept(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        metadata: ServerRequestMetadata,
+        operationID: String,
+        next: Next
+    ) async throws -> (HTTPResponse, HTTPBody?)
+}

@@ -1,1 +1,0 @@
-// The first source of OpenAPISwiftRuntime takes this file's place.

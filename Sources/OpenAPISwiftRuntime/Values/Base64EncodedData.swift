@@ -1,0 +1,62 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Bytes that travel as base64 text in JSON.
+///
+/// ```swift
+/// let seal: Base64EncodedData = [0x48, 0x69]
+/// // "SGk="
+/// ```
+///
+/// Writing uses the standard alphabet with padding and no line breaks. Reading ignores characters outside the alphabet and needs
+/// correct padding.
+public struct Base64EncodedData: Sendable, Hashable {
+
+    /// The bytes.
+    public var data: ArraySlice<UInt8>
+
+    /// Creates a value of some bytes.
+    /// - Parameter data: The bytes.
+    public init(_ data: ArraySlice<UInt8>) {
+        self.data = data
+    }
+
+    /// Creates a value of some bytes.
+    /// - Parameter data: The bytes.
+    public init(_ data: some Sequence<UInt8>) {
+        self.init(ArraySlice(data))
+    }
+}
+
+extension Base64EncodedData: ExpressibleByArrayLiteral {
+
+    /// Creates a value of the bytes of a literal.
+    public init(arrayLiteral elements: UInt8...) {
+        self.init(elements)
+    }
+}
+
+extension Base64EncodedData: Codable {
+
+    /// Reads base64 text.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "The text is not base64, or its padding is wrong."
+            )
+        }
+        self.init(data)
+    }
+
+    /// Writes base64 text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(data).base64EncodedString())
+    }
+}

@@ -1,0 +1,297 @@
+/// A value that the document says nothing about: null, a Boolean, a number, text, a list or an object.
+///
+/// ```swift
+/// let value: OpenAPIValueContainer = "blue"
+/// let list = try OpenAPIValueContainer(unvalidatedValue: [1, "two", nil] as [(any Sendable)?])
+/// // [1,"two",null]
+/// ```
+///
+/// Two containers are equal when they hold the same JSON.
+public struct OpenAPIValueContainer: Sendable {
+
+    /// The value: nil, `Bool`, `Int`, `Double`, `String`, `[(any Sendable)?]` or `[String: (any Sendable)?]`.
+    public var value: (any Sendable)?
+
+    init(validatedValue value: (any Sendable)?) {
+        self.value = value
+    }
+
+    /// Creates a container of a value of Swift.
+    /// - Parameter unvalidatedValue: nil, `NSNull`, a Boolean, an `Int`, a `Double`, a string, or arrays and dictionaries of these.
+    /// - Throws: `EncodingError` if the value holds anything else.
+    public init(unvalidatedValue: (any Sendable)? = nil) throws {
+        self.init(validatedValue: try FreeFormValue.validating(unvalidatedValue))
+    }
+}
+
+/// An object whose keys and values the document says nothing about.
+///
+/// ```swift
+/// let extras = try OpenAPIObjectContainer(unvalidatedValue: ["colour": "blue", "size": 3])
+/// // {"colour":"blue","size":3}
+/// ```
+public struct OpenAPIObjectContainer: Sendable {
+
+    /// The members, with values as in ``OpenAPIValueContainer/value``.
+    public var value: [String: (any Sendable)?]
+
+    init(validatedValue value: [String: (any Sendable)?]) {
+        self.value = value
+    }
+
+    /// Creates an empty object.
+    public init() {
+        self.init(validatedValue: [:])
+    }
+
+    /// Creates an object of values of Swift.
+    /// - Parameter unvalidatedValue: The members.
+    /// - Throws: `EncodingError` if a value is not one that ``OpenAPIValueContainer`` takes.
+    public init(unvalidatedValue: [String: (any Sendable)?]) throws {
+        self.init(validatedValue: try unvalidatedValue.mapValues(FreeFormValue.validating))
+    }
+}
+
+/// A list whose elements the document says nothing about.
+///
+/// ```swift
+/// let list = try OpenAPIArrayContainer(unvalidatedValue: [1, "two", nil])
+/// // [1,"two",null]
+/// ```
+public struct OpenAPIArrayContainer: Sendable {
+
+    /// The elements, with values as in ``OpenAPIValueContainer/value``.
+    public var value: [(any Sendable)?]
+
+    init(validatedValue value: [(any Sendable)?]) {
+        self.value = value
+    }
+
+    /// Creates an empty list.
+    public init() {
+        self.init(validatedValue: [])
+    }
+
+    /// Creates a list of values of Swift.
+    /// - Parameter unvalidatedValue: The elements.
+    /// - Throws: `EncodingError` if a value is not one that ``OpenAPIValueContainer`` takes.
+    public init(unvalidatedValue: [(any Sendable)?]) throws {
+        self.init(validatedValue: try unvalidatedValue.map(FreeFormValue.validating))
+    }
+}
+
+// MARK: - Literals
+
+extension OpenAPIValueContainer: ExpressibleByBooleanLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral
+{
+    /// Creates a Boolean.
+    public init(booleanLiteral value: Bool) {
+        self.init(validatedValue: value)
+    }
+
+    /// Creates a text.
+    public init(stringLiteral value: String) {
+        self.init(validatedValue: value)
+    }
+
+    /// Creates a null.
+    public init(nilLiteral: ()) {
+        self.init(validatedValue: nil)
+    }
+
+    /// Creates a whole number.
+    public init(integerLiteral value: Int) {
+        self.init(validatedValue: value)
+    }
+
+    /// Creates a number.
+    public init(floatLiteral value: Double) {
+        self.init(validatedValue: value)
+    }
+}
+
+// MARK: - Equality
+
+extension OpenAPIValueContainer: Hashable {
+
+    /// Tells whether both hold the same JSON.
+    public static func == (lhs: OpenAPIValueContainer, rhs: OpenAPIValueContainer) -> Bool {
+        FreeFormValue.areEqual(lhs.value, rhs.value)
+    }
+
+    /// Hashes the JSON.
+    public func hash(into hasher: inout Hasher) {
+        FreeFormValue.hash(value, into: &hasher)
+    }
+}
+
+extension OpenAPIObjectContainer: Hashable {
+
+    /// Tells whether both hold the same JSON.
+    public static func == (lhs: OpenAPIObjectContainer, rhs: OpenAPIObjectContainer) -> Bool {
+        FreeFormValue.areEqual(lhs.value, rhs.value)
+    }
+
+    /// Hashes the JSON.
+    public func hash(into hasher: inout Hasher) {
+        FreeFormValue.hash(value, into: &hasher)
+    }
+}
+
+extension OpenAPIArrayContainer: Hashable {
+
+    /// Tells whether both hold the same JSON.
+    public static func == (lhs: OpenAPIArrayContainer, rhs: OpenAPIArrayContainer) -> Bool {
+        FreeFormValue.areEqual(lhs.value, rhs.value)
+    }
+
+    /// Hashes the JSON.
+    public func hash(into hasher: inout Hasher) {
+        FreeFormValue.hash(value, into: &hasher)
+    }
+}
+
+// MARK: - Codable
+
+extension OpenAPIValueContainer: Codable {
+
+    /// Reads any value: null, then Boolean, whole number, number, text, list, object.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self.init(validatedValue: nil)
+        } else if let value = try? container.decode(Bool.self) {
+            self.init(validatedValue: value)
+        } else if let value = try? container.decode(Int.self) {
+            self.init(validatedValue: value)
+        } else if let value = try? container.decode(Double.self) {
+            self.init(validatedValue: value)
+        } else if let value = try? container.decode(String.self) {
+            self.init(validatedValue: value)
+        } else if let value = try? container.decode([OpenAPIValueContainer].self) {
+            self.init(validatedValue: value.map(\.value))
+        } else if let value = try? container.decode([String: OpenAPIValueContainer].self) {
+            self.init(validatedValue: value.mapValues(\.value))
+        } else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "The value is neither null, Boolean, number, text, list nor object."
+            )
+        }
+    }
+
+    /// Writes the value.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch value {
+        case nil: try container.encodeNil()
+        case let value as Bool: try container.encode(value)
+        case let value as Int: try container.encode(value)
+        case let value as Double: try container.encode(value)
+        case let value as String: try container.encode(value)
+        case let value as [(any Sendable)?]:
+            try container.encode(value.map(OpenAPIValueContainer.init(validatedValue:)))
+        case let value as [String: (any Sendable)?]:
+            try container.encode(value.mapValues(OpenAPIValueContainer.init(validatedValue:)))
+        case .some(let value): throw FreeFormValue.unsupported(value, codingPath: container.codingPath)
+        }
+    }
+}
+
+extension OpenAPIObjectContainer: Codable {
+
+    /// Reads an object.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.singleValueContainer().decode([String: OpenAPIValueContainer].self)
+        self.init(validatedValue: members.mapValues(\.value))
+    }
+
+    /// Writes the object.
+    public func encode(to encoder: any Encoder) throws {
+        try OpenAPIValueContainer(validatedValue: value).encode(to: encoder)
+    }
+}
+
+extension OpenAPIArrayContainer: Codable {
+
+    /// Reads a list.
+    public init(from decoder: any Decoder) throws {
+        let elements = try decoder.singleValueContainer().decode([OpenAPIValueContainer].self)
+        self.init(validatedValue: elements.map(\.value))
+    }
+
+    /// Writes the list.
+    public func encode(to encoder: any Encoder) throws {
+        try OpenAPIValueContainer(validatedValue: value).encode(to: encoder)
+    }
+}
+
+// MARK: - What the three containers share
+
+private enum FreeFormValue {
+
+    static func validating(_ value: (any Sendable)?) throws -> (any Sendable)? {
+        guard let value else { return nil }
+        switch value {
+        case is Bool, is Int, is Double, is String: return value
+        case let value as [(any Sendable)?]: return try value.map(validating)
+        case let value as [String: (any Sendable)?]: return try value.mapValues(validating)
+        case let value as OpenAPIValueContainer: return value.value
+        // Foundation's null, named so that Foundation need not be linked.
+        case _ where String(describing: type(of: value)) == "NSNull": return nil
+        default: throw unsupported(value, codingPath: [])
+        }
+    }
+
+    static func unsupported(_ value: any Sendable, codingPath: [any CodingKey]) -> EncodingError {
+        let context = EncodingError.Context(
+            codingPath: codingPath,
+            debugDescription:
+                "A value of type \(type(of: value)) has no JSON form here; use null, Bool, Int, Double, String, "
+                + "or arrays and dictionaries of them."
+        )
+        return .invalidValue(value, context)
+    }
+
+    static func areEqual(_ lhs: (any Sendable)?, _ rhs: (any Sendable)?) -> Bool {
+        switch (lhs, rhs) {
+        case (nil, nil): true
+        case (let lhs as Bool, let rhs as Bool): lhs == rhs
+        case (let lhs as Int, let rhs as Int): lhs == rhs
+        case (let lhs as Double, let rhs as Double): lhs == rhs
+        case (let lhs as String, let rhs as String): lhs == rhs
+        case (let lhs as [(any Sendable)?], let rhs as [(any Sendable)?]):
+            lhs.count == rhs.count && zip(lhs, rhs).allSatisfy(areEqual)
+        case (let lhs as [String: (any Sendable)?], let rhs as [String: (any Sendable)?]):
+            lhs.count == rhs.count
+                && lhs.allSatisfy { key, value in
+                    rhs[key].map { areEqual(value, $0) } ?? false
+                }
+        default: false
+        }
+    }
+
+    static func hash(_ value: (any Sendable)?, into hasher: inout Hasher) {
+        switch value {
+        case let value as Bool: hasher.combine(value)
+        case let value as Int: hasher.combine(value)
+        case let value as Double: hasher.combine(value)
+        case let value as String: hasher.combine(value)
+        case let value as [(any Sendable)?]:
+            hasher.combine(value.count)
+            for element in value { hash(element, into: &hasher) }
+        case let value as [String: (any Sendable)?]:
+            hasher.combine(value.count)
+            var members = 0
+            for (key, value) in value {
+                var member = Hasher()
+                member.combine(key)
+                hash(value, into: &member)
+                members ^= member.finalize()
+            }
+            hasher.combine(members)
+        default: hasher.combine(0)
+        }
+    }
+}
