@@ -1,0 +1,84 @@
+/// Base64 with the standard alphabet (RFC 4648, section 4).
+enum Base64 {
+    private static let alphabet: [UInt8] = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+    )
+
+    /// The value of each character, 0xFF for what is none.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, character) in alphabet.enumerated() {
+            values[Int(character)] = UInt8(value)
+        }
+        return values
+    }()
+
+    /// Returns the bytes that a text stands for, or `nil` when it is not base64; its padding may be absent.
+    static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        var count = text.count
+        if count > 0, count % 4 == 0 {
+            for _ in 0..<2 where text[count - 1] == UInt8(ascii: "=") {
+                count -= 1
+            }
+        }
+        guard count % 4 != 1 else { return nil }
+        var isValid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + max(count % 4 - 1, 0)) { output, written in
+            values.withUnsafeBufferPointer { values in
+                var read = 0
+                // A value above 63 leaves its mark in the upper bits.
+                var all: UInt8 = 0
+                while read + 4 <= count {
+                    let a = values[Int(text[read])]
+                    let b = values[Int(text[read + 1])]
+                    let c = values[Int(text[read + 2])]
+                    let d = values[Int(text[read + 3])]
+                    all |= a | b | c | d
+                    output[written] = a << 2 | b >> 4
+                    output[written + 1] = b << 4 | c >> 2
+                    output[written + 2] = c << 6 | d
+                    read += 4
+                    written += 3
+                }
+                if read < count {
+                    let a = values[Int(text[read])]
+                    let b = values[Int(text[read + 1])]
+                    let c = read + 2 < count ? values[Int(text[read + 2])] : 0
+                    all |= a | b | c
+                    output[written] = a << 2 | b >> 4
+                    written += 1
+                    if read + 2 < count {
+                        output[written] = b << 4 | c >> 2
+                        written += 1
+                    }
+                }
+                isValid = all < 64
+            }
+        }
+        return isValid ? bytes : nil
+    }
+
+    /// Writes the base64 of bytes, four characters for each three; `output` has room for all of them.
+    static func encode(_ bytes: UnsafeBufferPointer<UInt8>, to output: UnsafeMutablePointer<UInt8>) {
+        alphabet.withUnsafeBufferPointer { alphabet in
+            var output = output
+            var read = 0
+            while read + 3 <= bytes.count {
+                let group = Int(bytes[read]) << 16 | Int(bytes[read + 1]) << 8 | Int(bytes[read + 2])
+                output[0] = alphabet[group >> 18]
+                output[1] = alphabet[group >> 12 & 63]
+                output[2] = alphabet[group >> 6 & 63]
+                output[3] = alphabet[group & 63]
+                read += 3
+                output += 4
+            }
+            guard read < bytes.count else { return }
+            let hasTwo = read + 1 < bytes.count
+            let group = Int(bytes[read]) << 16 | (hasTwo ? Int(bytes[read + 1]) << 8 : 0)
+            output[0] = alphabet[group >> 18]
+            output[1] = alphabet[group >> 12 & 63]
+            output[2] = hasTwo ? alphabet[group >> 6 & 63] : UInt8(ascii: "=")
+            output[3] = UInt8(ascii: "=")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// The bytes that JSON gives a meaning to.
+enum ASCII {
+    static let tab: UInt8 = 0x09
+    static let newline: UInt8 = 0x0A
+    static let carriageReturn: UInt8 = 0x0D
+    static let space: UInt8 = 0x20
+    static let quote: UInt8 = 0x22
+    static let plus: UInt8 = 0x2B
+    static let comma: UInt8 = 0x2C
+    static let minus: UInt8 = 0x2D
+    static let point: UInt8 = 0x2E
+    static let slash: UInt8 = 0x2F
+    static let zero: UInt8 = 0x30
+    static let nine: UInt8 = 0x39
+    static let colon: UInt8 = 0x3A
+    static let leftBracket: UInt8 = 0x5B
+    static let backslash: UInt8 = 0x5C
+    static let rightBracket: UInt8 = 0x5D
+    static let leftBrace: UInt8 = 0x7B
+    static let rightBrace: UInt8 = 0x7D
+}
+
+typealias Bytes = UnsafePointer<UInt8>
+
+extension Bytes {
+    /// The eight bytes from here on, the first one in the lowest place.
+    @inline(__always)
+    var word: UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(self).loadUnaligned(as: UInt64.self))
+    }
+}
+
+/// Looks at eight bytes of text at once.
+///
+/// The answers have the highest bit of a byte set where the byte is of the kind asked for. Only the lowest byte marked is sure
+/// to be one: the subtraction may borrow from a marked byte into the next.
+enum Word {
+    static let lowBits: UInt64 = 0x0101_0101_0101_0101
+    static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// Marks the bytes that a string cannot hold as they are: `"`, `\` and control characters.
+    @inline(__always)
+    static func specials(in word: UInt64) -> UInt64 {
+        let quotes = word ^ 0x2222_2222_2222_2222
+        let backslashes = word ^ 0x5C5C_5C5C_5C5C_5C5C
+        return
+            (((quotes &- lowBits) & ~quotes) | ((backslashes &- lowBits) & ~backslashes)
+            | ((word &- 0x2020_2020_2020_2020) & ~word)) & highBits
+    }
+
+    /// Marks the slashes.
+    @inline(__always)
+    static func slashes(in word: UInt64) -> UInt64 {
+        let slashes = word ^ 0x2F2F_2F2F_2F2F_2F2F
+        return (slashes &- lowBits) & ~slashes & highBits
+    }
+
+    /// Marks the bytes that are not ASCII; exact in every byte.
+    @inline(__always)
+    static func nonASCII(in word: UInt64) -> UInt64 {
+        word & highBits
+    }
+
+    /// Whether all eight bytes are decimal digits.
+    @inline(__always)
+    static func isDigits(_ word: UInt64) -> Bool {
+        ((word & 0xF0F0_F0F0_F0F0_F0F0) | (((word &+ 0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) >> 4))
+            == 0x3333_3333_3333_3333
+    }
+
+    /// The number that eight decimal digits spell.
+    @inline(__always)
+    static func number(ofDigits word: UInt64) -> UInt64 {
+        var value = word &- 0x3030_3030_3030_3030
+        value = (value &* 10) &+ (value >> 8)
+        let low = (value & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
+        let high = ((value >> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001
+        return (low &+ high) >> 32
+    }
+}
+
+/// Returns the first byte in `start..<end` that begins an ill-formed sequence of UTF-8 (Unicode 3.9, table 3-7), or `nil`.
+func firstIllFormedUTF8(from start: Bytes, to end: Bytes) -> Bytes? {
+    var cursor = start
+    while cursor < end {
+        if end - cursor >= 8, Word.nonASCII(in: cursor.word) == 0 {
+            cursor += 8
+            continue
+        }
+        let lead = cursor.pointee
+        if lead < 0x80 {
+            cursor += 1
+            continue
+        }
+        let length: Int
+        // What the second byte may be: it rules out overlong forms, surrogates and what lies beyond U+10FFFF.
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch lead {
+        case 0xC2...0xDF: length = 2
+        case 0xE0:
+            length = 3
+            second = 0xA0...0xBF
+        case 0xED:
+            length = 3
+            second = 0x80...0x9F
+        case 0xE1...0xEF: length = 3
+        case 0xF0:
+            length = 4
+            second = 0x90...0xBF
+        case 0xF1...0xF3: length = 4
+        case 0xF4:
+            length = 4
+            second = 0x80...0x8F
+        default: return cursor
+        }
+        guard end - cursor >= length, second.contains(cursor[1]) else { return cursor }
+        for index in 2..<max(length, 2) where cursor[index] & 0xC0 != 0x80 {
+            return cursor
+        }
+        cursor += length
+    }
+    return nil
+}

@@ -1,0 +1,64 @@
+/// A type that reads and writes itself as JSON, and has `Codable` and `Hashable` by that.
+///
+/// The compiler need not write four more functions for each type: two values are equal when they write the same JSON, and other
+/// encoders and decoders are served by way of a ``JSONValue``. Both are slower than what the compiler would write and right for types
+/// whose main use is to be read and written; a type may still have its own.
+public protocol JSONCodable: JSONReadable, JSONWritable, Codable, Hashable {}
+
+extension JSONCodable {
+    /// Decodes the value as JSON.
+    ///
+    /// Fails as `decoder` does, and with `DecodingError.dataCorrupted` around the ``JSONError`` of the type itself.
+    public init(from decoder: any Decoder) throws {
+        let value = try JSONValue(from: decoder)
+        do {
+            self = try JSONReader.read(from: JSONWriter.bytes(of: value))
+        } catch {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription: error.description,
+                    underlyingError: error
+                )
+            )
+        }
+    }
+
+    /// Encodes the value as JSON.
+    ///
+    /// Fails as `encoder` does, and with `EncodingError.invalidValue` around the ``JSONError`` of the type itself.
+    public func encode(to encoder: any Encoder) throws {
+        let value: JSONValue
+        do {
+            value = try JSONReader.read(from: JSONWriter.bytes(of: self))
+        } catch {
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(
+                    codingPath: encoder.codingPath,
+                    debugDescription: error.description,
+                    underlyingError: error
+                )
+            )
+        }
+        try value.encode(to: encoder)
+    }
+
+    /// Whether two values write the same JSON.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.canonicalBytes == right.canonicalBytes
+    }
+
+    /// Feeds what the value writes to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(canonicalBytes)
+    }
+
+    private var canonicalBytes: Result<[UInt8], JSONError> {
+        do {
+            return .success(try JSONWriter.bytes(of: self, options: .sortedKeys))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

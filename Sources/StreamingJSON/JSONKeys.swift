@@ -1,0 +1,159 @@
+/// A table of the keys that a type knows, for ``JSONReader/nextKey(in:)`` to tell them apart by their bytes alone.
+///
+/// Make one for each type and keep it in a `static let`: building it costs about as much as reading an object.
+///
+/// ```swift
+/// struct Point: JSONReadable {
+///     private static let keys = JSONKeys("x", "y")
+///     var x = 0.0, y = 0.0
+///
+///     init(json reader: inout JSONReader) throws(JSONError) {
+///         try reader.beginObject()
+///         while let key = try reader.nextKey(in: Self.keys) {
+///             switch key {
+///             case 0: x = try reader.read()
+///             case 1: y = try reader.read()
+///             default: try reader.skipValue()
+///             }
+///         }
+///     }
+/// }
+/// ```
+public struct JSONKeys: Sendable {
+    /// The index that stands for every key that is not in the table.
+    public static let unknown = -1
+
+    struct Entry {
+        let start: Bytes
+        let count: Int
+        let first: UInt64
+        let last: UInt64
+    }
+
+    /// Entries and hash slots in memory of their own, so that finding a key touches no reference count but this one.
+    final class Table: @unchecked Sendable {
+        let entries: UnsafeMutablePointer<Entry>
+        let count: Int
+        /// Index + 1 of an entry, or 0; a power of two of them, at most a quarter full.
+        let slots: UnsafeMutablePointer<UInt16>
+        let mask: Int
+
+        init(_ names: [StaticString]) {
+            count = names.count
+            entries = .allocate(capacity: max(names.count, 1))
+            var size = 4
+            while size < names.count * 4 {
+                size *= 2
+            }
+            slots = .allocate(capacity: size)
+            slots.initialize(repeating: 0, count: size)
+            mask = size - 1
+            for (index, name) in names.enumerated() {
+                let bytes = Table.bytes(of: name)
+                let (first, last) = JSONKeys.ends(of: bytes.start, count: bytes.count, limit: bytes.start + bytes.count)
+                (entries + index).initialize(
+                    to: Entry(start: bytes.start, count: bytes.count, first: first, last: last)
+                )
+                var slot = JSONKeys.hash(first, last, bytes.count) & mask
+                while slots[slot] != 0 {
+                    slot = (slot + 1) & mask
+                }
+                slots[slot] = UInt16(index + 1)
+            }
+        }
+
+        /// A static string of a single character may be a scalar without storage; it gets some here.
+        private static func bytes(of name: StaticString) -> (start: Bytes, count: Int) {
+            if name.hasPointerRepresentation {
+                return (name.utf8Start, name.utf8CodeUnitCount)
+            }
+            let utf8 = Array(String(name.unicodeScalar).utf8)
+            let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: utf8.count)
+            copy.initialize(from: utf8, count: utf8.count)
+            return (Bytes(copy), utf8.count)
+        }
+
+        deinit {
+            entries.deallocate()
+            slots.deallocate()
+        }
+    }
+
+    let table: Table
+
+    /// Makes a table; the index of a key is its place in the list.
+    ///
+    /// When a key is listed twice, its first place counts.
+    ///
+    /// - Parameter keys: The keys, as they are without escapes.
+    public init(_ keys: StaticString...) {
+        table = Table(keys)
+    }
+
+    /// The number of keys.
+    public var count: Int { table.count }
+
+    /// The key at a place of the list.
+    ///
+    /// - Parameter index: A place from 0 to ``count`` - 1.
+    public subscript(index: Int) -> String {
+        precondition(index >= 0 && index < table.count, "JSONKeys has no key \(index)")
+        let entry = table.entries[index]
+        return String(decoding: UnsafeBufferPointer(start: entry.start, count: entry.count), as: UTF8.self)
+    }
+
+    /// The first and the last eight bytes of a key, which for most keys is all of it.
+    ///
+    /// - Parameter limit: The end of the memory that may be looked at.
+    @inline(__always)
+    static func ends(of start: Bytes, count: Int, limit: Bytes) -> (UInt64, UInt64) {
+        if count >= 8 {
+            return (start.word, (start + (count - 8)).word)
+        }
+        var word: UInt64 = 0
+        if limit - start >= 8 {
+            word = start.word & ((1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1)
+        } else {
+            for index in 0..<count {
+                word |= UInt64(start[index]) &<< UInt64(truncatingIfNeeded: index &* 8)
+            }
+        }
+        return (word, word)
+    }
+
+    @inline(__always)
+    static func hash(_ first: UInt64, _ last: UInt64, _ count: Int) -> Int {
+        let mixed =
+            ((first &* 0x9E37_79B9_7F4A_7C15) ^ last ^ UInt64(truncatingIfNeeded: count)) &* 0xC2B2_AE3D_27D4_EB4F
+        return Int(truncatingIfNeeded: mixed &>> 40)
+    }
+
+    /// Finds the key whose bytes are `start..<start + count`.
+    ///
+    /// - Parameter limit: The end of the memory that may be looked at.
+    @inline(__always)
+    func index(of start: Bytes, count: Int, limit: Bytes) -> Int {
+        let (first, last) = Self.ends(of: start, count: count, limit: limit)
+        var slot = Self.hash(first, last, count) & table.mask
+        while true {
+            let candidate = Int(table.slots[slot]) &- 1
+            if candidate < 0 {
+                return Self.unknown
+            }
+            let entry = table.entries + candidate
+            if entry.pointee.first == first, entry.pointee.last == last, entry.pointee.count == count,
+                count <= 16 || Self.isEqual(entry.pointee.start + 8, start + 8, count: count - 16)
+            {
+                return candidate
+            }
+            slot = (slot &+ 1) & table.mask
+        }
+    }
+
+    private static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
+        for index in 0..<count where left[index] != right[index] {
+            return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,263 @@
+extension JSONReader {
+    /// Reads a string.
+    ///
+    /// - Returns: The text with its escapes resolved. Fails with ``JSONError/Code/typeMismatch`` for any other kind and with
+    ///   ``JSONError/Code/invalidUTF8`` for what is not Unicode, half a surrogate pair included.
+    public mutating func readString() throws(JSONError) -> String {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
+        return string(of: try scanString())
+    }
+
+    /// Reads a string and tells which of the strings of a table it is, without building it.
+    ///
+    /// ```swift
+    /// let place = reader.position
+    /// switch try reader.readString(in: kinds) {
+    /// case 0: …
+    /// default:
+    ///     reader.rewind(to: place)
+    ///     other = try reader.readString()
+    /// }
+    /// ```
+    ///
+    /// - Parameter strings: The table.
+    /// - Returns: The place of the string in the table, or ``JSONKeys/unknown``. Fails as ``readString()`` does.
+    public mutating func readString(in strings: JSONKeys) throws(JSONError) -> Int {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
+        let text = try scanString()
+        return text.hasEscapes
+            ? unescapedIndex(of: text, in: strings)
+            : strings.index(of: text.start, count: text.count, limit: end)
+    }
+
+    /// Reads a string of base64 (RFC 4648, section 4); its padding may be absent.
+    ///
+    /// - Returns: The bytes that it stands for. Fails with ``JSONError/Code/typeMismatch`` for any other kind and with
+    ///   ``JSONError/Code/invalidValue`` for text that is not base64.
+    public mutating func readBase64() throws(JSONError) -> [UInt8] {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string of base64") }
+        let first = cursor
+        let text = try scanString()
+        let bytes: [UInt8]?
+        if text.hasEscapes {
+            // Slashes are often escaped.
+            var plain = string(of: text)
+            bytes = plain.withUTF8 { Base64.decode($0) }
+        } else {
+            bytes = Base64.decode(UnsafeBufferPointer(start: text.start, count: text.count))
+        }
+        guard let bytes else {
+            cursor = first
+            throw error(.invalidValue, "the string is not base64")
+        }
+        return bytes
+    }
+
+    /// The bytes between the quotes of a string that has been checked.
+    struct Text {
+        var start: Bytes
+        var count: Int
+        var hasEscapes: Bool
+        var isASCII: Bool
+    }
+
+    /// Checks a string, whose quote is the next byte, and steps over it.
+    @inline(__always)
+    mutating func scanString() throws(JSONError) -> Text {
+        let first = cursor + 1
+        var cursor = first
+        let end = self.end
+        var nonASCII: UInt64 = 0
+        while end - cursor >= 8 {
+            let word = cursor.word
+            let specials = Word.specials(in: word)
+            if specials == 0 {
+                nonASCII |= Word.nonASCII(in: word)
+                cursor += 8
+                continue
+            }
+            // The bits below the first special byte.
+            nonASCII |= Word.nonASCII(in: word) & (specials ^ (specials &- 1))
+            cursor += specials.trailingZeroBitCount &>> 3
+            guard cursor.pointee == ASCII.quote, nonASCII == 0 else { break }
+            self.cursor = cursor + 1
+            return Text(start: first, count: cursor - first, hasEscapes: false, isASCII: true)
+        }
+        return try scanString(from: first, on: cursor, isASCII: nonASCII == 0)
+    }
+
+    /// Goes on with a string that has escapes, is not ASCII, or is close to the end of the input.
+    @inline(never)
+    private mutating func scanString(
+        from first: Bytes,
+        on next: Bytes,
+        isASCII startIsASCII: Bool
+    ) throws(JSONError) -> Text {
+        var cursor = next
+        let end = self.end
+        var isASCII = startIsASCII
+        var hasEscapes = false
+        scanning: while true {
+            while end - cursor >= 8 {
+                let word = cursor.word
+                let specials = Word.specials(in: word)
+                if specials == 0 {
+                    isASCII = isASCII && Word.nonASCII(in: word) == 0
+                    cursor += 8
+                    continue
+                }
+                isASCII = isASCII && Word.nonASCII(in: word) & (specials ^ (specials &- 1)) == 0
+                cursor += specials.trailingZeroBitCount &>> 3
+                break
+            }
+            guard cursor < end else {
+                self.cursor = end
+                throw error(.unexpectedEnd, "the input ends inside of a string")
+            }
+            let byte = cursor.pointee
+            switch byte {
+            case ASCII.quote:
+                break scanning
+            case ASCII.backslash:
+                hasEscapes = true
+                self.cursor = cursor
+                cursor += try checkEscape()
+            case 0..<0x20:
+                self.cursor = cursor
+                throw error(.malformed, "a control character in a string must be escaped")
+            default:
+                isASCII = isASCII && byte < 0x80
+                cursor += 1
+            }
+        }
+        if !isASCII, let wrong = firstIllFormedUTF8(from: first, to: cursor) {
+            self.cursor = wrong
+            throw error(.invalidUTF8, "ill-formed UTF-8 in a string")
+        }
+        self.cursor = cursor + 1
+        return Text(start: first, count: cursor - first, hasEscapes: hasEscapes, isASCII: isASCII)
+    }
+
+    /// Checks the escape that begins with the next byte.
+    ///
+    /// - Returns: Its length, which is that of both escapes for a surrogate pair.
+    private func checkEscape() throws(JSONError) -> Int {
+        guard end - cursor >= 2 else { throw error(.unexpectedEnd, "the input ends inside of an escape") }
+        switch cursor[1] {
+        case ASCII.quote, ASCII.backslash, ASCII.slash, UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+            UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return 2
+        case UInt8(ascii: "u"):
+            let unit = try hexadecimal(at: cursor + 2)
+            switch unit {
+            case 0xD800...0xDBFF:
+                guard end - cursor >= 8, cursor[6] == ASCII.backslash, cursor[7] == UInt8(ascii: "u") else {
+                    throw error(
+                        end - cursor >= 8 ? .invalidUTF8 : .unexpectedEnd,
+                        "a \\u escape of a high surrogate without the low one"
+                    )
+                }
+                guard 0xDC00...0xDFFF ~= (try hexadecimal(at: cursor + 8)) else {
+                    throw error(.invalidUTF8, "a \\u escape of a high surrogate without the low one")
+                }
+                return 12
+            case 0xDC00...0xDFFF:
+                throw error(.invalidUTF8, "a \\u escape of a low surrogate without the high one")
+            default:
+                return 6
+            }
+        default:
+            throw error(.malformed, "there is no such escape; a backslash is written \\\\")
+        }
+    }
+
+    private func hexadecimal(at place: Bytes) throws(JSONError) -> UInt32 {
+        guard end - place >= 4 else { throw error(.unexpectedEnd, "the input ends inside of an escape") }
+        guard let value = Self.hexadecimal(place) else {
+            throw error(.malformed, "\\u needs four hexadecimal digits")
+        }
+        return value
+    }
+
+    private static func hexadecimal(_ place: Bytes) -> UInt32? {
+        var value: UInt32 = 0
+        for index in 0..<4 {
+            let byte = place[index]
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(byte - UInt8(ascii: "A") + 10)
+            default: return nil
+            }
+        }
+        return value
+    }
+
+    /// The string that checked bytes spell.
+    @inline(__always)
+    func string(of text: Text) -> String {
+        if text.hasEscapes {
+            return unescaped(text)
+        }
+        return String(decoding: UnsafeBufferPointer(start: text.start, count: text.count), as: UTF8.self)
+    }
+
+    @inline(never)
+    private func unescaped(_ text: Text) -> String {
+        // Every escape is longer than the UTF-8 that it stands for.
+        String(unsafeUninitializedCapacity: text.count) { Self.unescape(text, into: $0) }
+    }
+
+    @inline(never)
+    func unescapedIndex(of text: Text, in keys: JSONKeys) -> Int {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { buffer in
+            let count = Self.unescape(text, into: buffer)
+            guard let start = buffer.baseAddress else { return JSONKeys.unknown }
+            return keys.index(of: Bytes(start), count: count, limit: Bytes(start) + count)
+        }
+    }
+
+    /// Resolves the escapes of checked bytes; returns the count of bytes written.
+    private static func unescape(_ text: Text, into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        guard let first = buffer.baseAddress else { return 0 }
+        var output = first
+        var cursor = text.start
+        let end = text.start + text.count
+        while cursor < end {
+            let byte = cursor.pointee
+            guard byte == ASCII.backslash else {
+                output.pointee = byte
+                output += 1
+                cursor += 1
+                continue
+            }
+            let kind = cursor[1]
+            cursor += 2
+            switch kind {
+            case UInt8(ascii: "b"): output.pointee = 0x08
+            case UInt8(ascii: "f"): output.pointee = 0x0C
+            case UInt8(ascii: "n"): output.pointee = ASCII.newline
+            case UInt8(ascii: "r"): output.pointee = ASCII.carriageReturn
+            case UInt8(ascii: "t"): output.pointee = ASCII.tab
+            case UInt8(ascii: "u"):
+                var scalar = hexadecimal(cursor) ?? 0
+                cursor += 4
+                if 0xD800...0xDBFF ~= scalar {
+                    scalar = 0x10000 + (scalar & 0x3FF) << 10 + ((hexadecimal(cursor + 2) ?? 0) & 0x3FF)
+                    cursor += 6
+                }
+                for unit in UTF8.encode(UnicodeScalar(scalar) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter {
+                    output.pointee = unit
+                    output += 1
+                }
+                continue
+            default: output.pointee = kind
+            }
+            output += 1
+        }
+        return output - first
+    }
+}

@@ -1,0 +1,745 @@
+/// Reads JSON from bytes, value by value, straight into Swift values.
+///
+/// A reader walks over one buffer of UTF-8 and builds nothing in between. The type being read drives it: it asks for what it
+/// expects, and the reader answers or throws a ``JSONError`` with the place.
+///
+/// ```swift
+/// let names = try JSONReader.withReader(over: bytes.span) { reader throws(JSONError) in
+///     var names: [String] = []
+///     try reader.beginArray()
+///     while try reader.nextElement() {
+///         names.append(try reader.readString())
+///     }
+///     return names
+/// }
+/// ```
+///
+/// The whole of RFC 8259 is checked, in the parts that are skipped too: grammar, escapes, well-formed UTF-8. A byte order
+/// mark at the beginning is passed over. When an object has a key twice, both values are met in their order; every reader of this
+/// module keeps the last one.
+///
+/// ## Topics
+/// ### Reading whole inputs
+/// - ``read(_:from:options:)-(_,[UInt8],_)``
+/// - ``withReader(over:options:_:)``
+/// - ``Options``
+/// ### Single values
+/// - ``peekKind()``
+/// - ``readString()``
+/// - ``readInteger(_:)``
+/// - ``readDouble()``
+/// - ``readBool()``
+/// - ``readNullIfPresent()``
+/// - ``read(_:)``
+/// ### Objects and arrays
+/// - ``beginObject()``
+/// - ``nextKey(in:)``
+/// - ``nextKey()``
+/// - ``beginArray()``
+/// - ``nextElement()``
+/// ### Values to look at later
+/// - ``skipValue()``
+/// - ``readRawValue()``
+/// - ``position``
+/// - ``rewind(to:)``
+public struct JSONReader: ~Copyable {
+    /// What a reader accepts.
+    public struct Options: Sendable {
+        /// How deep arrays and objects may be nested; 512 unless told otherwise.
+        ///
+        /// Types that hold themselves, such as ``JSONValue``, use the stack for each level: raise the limit with care.
+        public var maximumDepth: Int
+
+        /// Makes options.
+        ///
+        /// - Parameter maximumDepth: How deep arrays and objects may be nested.
+        public init(maximumDepth: Int = 512) {
+            self.maximumDepth = maximumDepth
+        }
+    }
+
+    /// The kinds of JSON values.
+    public enum Kind: Hashable, Sendable {
+        /// `{…}`
+        case object
+        /// `[…]`
+        case array
+        /// `"…"`
+        case string
+        /// A number, whole or not.
+        case number
+        /// `true` or `false`
+        case bool
+        /// `null`
+        case null
+    }
+
+    /// A place between two values to come back to.
+    public struct Position: Hashable, Sendable {
+        let offset: Int
+        let remainingDepth: Int
+        let isAtStart: Bool
+    }
+
+    let start: Bytes
+    let end: Bytes
+    /// The next byte to look at, always in `start...end`.
+    var cursor: Bytes
+    /// How many more levels may be opened.
+    var remainingDepth: Int
+    /// Whether an array or object has just been opened, so that no comma comes first.
+    var isAtStart = false
+    /// The bytes of the last key between its quotes.
+    var keyStart: Bytes
+    var keyCount = -1
+
+    private let options: Options
+
+    private init(start: Bytes, count: Int, options: Options) {
+        self.start = start
+        self.end = start + count
+        self.cursor = start
+        self.keyStart = start
+        self.remainingDepth = options.maximumDepth
+        self.options = options
+        if count >= 3, start[0] == 0xEF, start[1] == 0xBB, start[2] == 0xBF {
+            cursor += 3
+        }
+    }
+
+    // MARK: Whole inputs
+
+    /// Runs a closure with a reader over bytes, which must be one JSON value.
+    ///
+    /// Fails with what `body` throws, made complete with offset and path, and with ``JSONError/Code/trailingData`` when `body`
+    /// returns before the input is over.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole input.
+    ///   - options: What the reader accepts.
+    ///   - body: Reads exactly one value.
+    /// - Returns: What `body` returns.
+    public static func withReader<R>(
+        over bytes: Span<UInt8>,
+        options: Options = Options(),
+        _ body: (inout JSONReader) throws(JSONError) -> R
+    ) throws(JSONError) -> R {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) -> R in
+            try withReader(over: buffer, options: options, body)
+        }
+    }
+
+    static func withReader<R>(
+        over buffer: UnsafeBufferPointer<UInt8>,
+        options: Options,
+        _ body: (inout JSONReader) throws(JSONError) -> R
+    ) throws(JSONError) -> R {
+        let nothing: StaticString = ""
+        var reader = JSONReader(
+            start: buffer.baseAddress ?? nothing.utf8Start,
+            count: buffer.count,
+            options: options
+        )
+        do throws(JSONError) {
+            let result = try body(&reader)
+            reader.skipWhitespace()
+            if reader.cursor != reader.end {
+                throw reader.error(.trailingData, "more follows after the end of the value")
+            }
+            return result
+        } catch {
+            throw reader.locate(error)
+        }
+    }
+
+    /// Reads a value from bytes.
+    ///
+    /// Fails when the bytes are not exactly one JSON value that the type can be read from.
+    ///
+    /// - Parameters:
+    ///   - type: What to read.
+    ///   - bytes: The whole input.
+    ///   - options: What the reader accepts.
+    /// - Returns: The value.
+    public static func read<T: JSONReadable>(
+        _ type: T.Type = T.self,
+        from bytes: Span<UInt8>,
+        options: Options = Options()
+    ) throws(JSONError) -> T {
+        try withReader(over: bytes, options: options) { (reader) throws(JSONError) -> T in try T(json: &reader) }
+    }
+
+    /// Reads a value from an array of bytes.
+    ///
+    /// Fails when the bytes are not exactly one JSON value that the type can be read from.
+    ///
+    /// - Parameters:
+    ///   - type: What to read.
+    ///   - bytes: The whole input.
+    ///   - options: What the reader accepts.
+    /// - Returns: The value.
+    public static func read<T: JSONReadable>(
+        _ type: T.Type = T.self,
+        from bytes: [UInt8],
+        options: Options = Options()
+    ) throws(JSONError) -> T {
+        try read(type, from: bytes.span, options: options)
+    }
+
+    /// Reads a value from a part of an array of bytes.
+    ///
+    /// Fails when the bytes are not exactly one JSON value that the type can be read from. Offsets of errors count from the
+    /// beginning of the slice.
+    ///
+    /// - Parameters:
+    ///   - type: What to read.
+    ///   - bytes: The whole input.
+    ///   - options: What the reader accepts.
+    /// - Returns: The value.
+    public static func read<T: JSONReadable>(
+        _ type: T.Type = T.self,
+        from bytes: ArraySlice<UInt8>,
+        options: Options = Options()
+    ) throws(JSONError) -> T {
+        try read(type, from: bytes.span, options: options)
+    }
+
+    /// Reads a value from a string.
+    ///
+    /// Fails when the string is not exactly one JSON value that the type can be read from. Offsets of errors count bytes of UTF-8.
+    ///
+    /// - Parameters:
+    ///   - type: What to read.
+    ///   - text: The whole input.
+    ///   - options: What the reader accepts.
+    /// - Returns: The value.
+    public static func read<T: JSONReadable>(
+        _ type: T.Type = T.self,
+        from text: String,
+        options: Options = Options()
+    ) throws(JSONError) -> T {
+        try read(type, from: Array(text.utf8), options: options)
+    }
+
+    // MARK: Single values
+
+    /// Tells the kind of the next value without reading it.
+    ///
+    /// Only the first byte is looked at: reading the value may still fail.
+    ///
+    /// - Returns: The kind of value that begins here. Fails where none does.
+    public mutating func peekKind() throws(JSONError) -> Kind {
+        skipWhitespace()
+        guard cursor < end else { throw valueExpected() }
+        switch cursor.pointee {
+        case ASCII.quote: return .string
+        case ASCII.leftBrace: return .object
+        case ASCII.leftBracket: return .array
+        case ASCII.minus, ASCII.zero...ASCII.nine: return .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool
+        case UInt8(ascii: "n"): return .null
+        default: throw valueExpected()
+        }
+    }
+
+    /// Reads `true` or `false`.
+    ///
+    /// - Returns: The value. Fails with ``JSONError/Code/typeMismatch`` for any other kind.
+    public mutating func readBool() throws(JSONError) -> Bool {
+        skipWhitespace()
+        guard cursor < end else { throw valueExpected() }
+        switch cursor.pointee {
+        case UInt8(ascii: "t"):
+            try skipLiteral("true")
+            return true
+        case UInt8(ascii: "f"):
+            try skipLiteral("false")
+            return false
+        default:
+            throw mismatch("true or false")
+        }
+    }
+
+    /// Reads `null`.
+    ///
+    /// Fails with ``JSONError/Code/typeMismatch`` for any other value.
+    public mutating func readNull() throws(JSONError) {
+        guard try readNullIfPresent() else { throw mismatch("null") }
+    }
+
+    /// Steps over `null` if it comes next.
+    ///
+    /// - Returns: Whether there was a `null`. Any other value is left to be read.
+    public mutating func readNullIfPresent() throws(JSONError) -> Bool {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == UInt8(ascii: "n") else { return false }
+        try skipLiteral("null")
+        return true
+    }
+
+    /// Reads a value of a type that knows how.
+    ///
+    /// - Parameter type: What to read.
+    /// - Returns: The value. Fails as the type's own ``JSONReadable/init(json:)`` does.
+    @inlinable
+    public mutating func read<T: JSONReadable>(_ type: T.Type = T.self) throws(JSONError) -> T {
+        try T(json: &self)
+    }
+
+    // MARK: Objects
+
+    /// Enters an object; ``nextKey(in:)`` then walks over its keys.
+    ///
+    /// Fails with ``JSONError/Code/typeMismatch`` for any other value and with ``JSONError/Code/depthLimitExceeded`` at too
+    /// many levels.
+    public mutating func beginObject() throws(JSONError) {
+        try begin(ASCII.leftBrace, "an object")
+    }
+
+    /// Moves to the next key of an object and tells which of the keys of a table it is.
+    ///
+    /// After a key its value must be read or skipped. The keys are compared as bytes; one that is spelled with escapes is the same
+    /// key.
+    ///
+    /// - Parameter keys: The table.
+    /// - Returns: The place of the key in the table, ``JSONKeys/unknown`` for a key that is not there (``lastKey()`` has its text),
+    ///   or `nil` when the object is over.
+    public mutating func nextKey(in keys: JSONKeys) throws(JSONError) -> Int? {
+        guard try advanceToKey() else { return nil }
+        let text = try scanString()
+        keyStart = text.start
+        keyCount = text.count
+        let index =
+            text.hasEscapes
+            ? unescapedIndex(of: text, in: keys)
+            : keys.index(of: text.start, count: text.count, limit: end)
+        try skipColon()
+        return index
+    }
+
+    /// Moves to the next key of an object.
+    ///
+    /// After a key its value must be read or skipped.
+    ///
+    /// - Returns: The key, or `nil` when the object is over.
+    public mutating func nextKey() throws(JSONError) -> String? {
+        guard try advanceToKey() else { return nil }
+        let text = try scanString()
+        keyStart = text.start
+        keyCount = text.count
+        let key = string(of: text)
+        try skipColon()
+        return key
+    }
+
+    /// The text of the key that was met last, at whatever level.
+    ///
+    /// - Returns: The key. Fails with ``JSONError/Code/missingKey`` when none has been met yet.
+    public mutating func lastKey() throws(JSONError) -> String {
+        guard keyCount >= 0 else { throw error(.missingKey, "no key has been read yet") }
+        let here = cursor
+        defer { cursor = here }
+        cursor = keyStart - 1
+        return try readString()
+    }
+
+    // MARK: Arrays
+
+    /// Enters an array; ``nextElement()`` then walks over its elements.
+    ///
+    /// Fails with ``JSONError/Code/typeMismatch`` for any other value and with ``JSONError/Code/depthLimitExceeded`` at too
+    /// many levels.
+    public mutating func beginArray() throws(JSONError) {
+        try begin(ASCII.leftBracket, "an array")
+    }
+
+    /// Moves to the next element of an array, which then must be read or skipped.
+    ///
+    /// - Returns: `false` when the array is over.
+    public mutating func nextElement() throws(JSONError) -> Bool {
+        skipWhitespace()
+        guard cursor < end else { throw unexpectedEnd("an array") }
+        let byte = cursor.pointee
+        if byte == ASCII.rightBracket {
+            close()
+            return false
+        }
+        if isAtStart {
+            isAtStart = false
+            return true
+        }
+        guard byte == ASCII.comma else { throw error(.malformed, "expected ',' or ']' after an element of an array") }
+        cursor += 1
+        skipWhitespace()
+        if cursor < end, cursor.pointee == ASCII.rightBracket {
+            throw error(.malformed, "expected an element after ',', found ']'")
+        }
+        return true
+    }
+
+    // MARK: Values to look at later
+
+    /// Steps over the next value whatever it is.
+    ///
+    /// It is checked as if it were read, but nothing is built. Duplicate keys are no error.
+    public mutating func skipValue() throws(JSONError) {
+        var containers = ContainerStack()
+        while true {
+            // Here a value must begin.
+            skipWhitespace()
+            guard cursor < end else { throw valueExpected() }
+            let byte = cursor.pointee
+            switch byte {
+            case ASCII.quote:
+                _ = try scanString()
+            case ASCII.leftBrace, ASCII.leftBracket:
+                let isObject = byte == ASCII.leftBrace
+                guard containers.count < remainingDepth else { throw depthLimitExceeded() }
+                cursor += 1
+                skipWhitespace()
+                if cursor < end, cursor.pointee == (isObject ? ASCII.rightBrace : ASCII.rightBracket) {
+                    cursor += 1
+                } else {
+                    containers.push(isObject)
+                    if isObject {
+                        try skipKey()
+                    }
+                    continue
+                }
+            case ASCII.minus, ASCII.zero...ASCII.nine:
+                _ = try scanNumber()
+            case UInt8(ascii: "t"): try skipLiteral("true")
+            case UInt8(ascii: "f"): try skipLiteral("false")
+            case UInt8(ascii: "n"): try skipLiteral("null")
+            default: throw valueExpected()
+            }
+            // Here a value is over: close what ends with it, then go on to the next element or key.
+            while true {
+                guard containers.count > 0 else { return }
+                skipWhitespace()
+                let isObject = containers.top
+                guard cursor < end else { throw unexpectedEnd(isObject ? "an object" : "an array") }
+                let byte = cursor.pointee
+                if byte == ASCII.comma {
+                    cursor += 1
+                    if isObject {
+                        skipWhitespace()
+                        try skipKey()
+                    }
+                    break
+                }
+                guard byte == (isObject ? ASCII.rightBrace : ASCII.rightBracket) else {
+                    throw error(
+                        .malformed,
+                        isObject
+                            ? "expected ',' or '}' after a value of an object"
+                            : "expected ',' or ']' after an element of an array"
+                    )
+                }
+                cursor += 1
+                containers.pop()
+            }
+        }
+    }
+
+    /// Reads the next value as the bytes that it consists of.
+    ///
+    /// - Returns: The value, checked and kept as it was spelled.
+    public mutating func readRawValue() throws(JSONError) -> JSONRawValue {
+        skipWhitespace()
+        let first = cursor
+        try skipValue()
+        return JSONRawValue(unchecked: Array(UnsafeBufferPointer(start: first, count: cursor - first)))
+    }
+
+    /// The present place, before a value that may be skipped now and read later.
+    ///
+    /// ```swift
+    /// let place = reader.position
+    /// try reader.skipValue()
+    /// // … read on, learn what the value is, then:
+    /// let here = reader.position
+    /// reader.rewind(to: place)
+    /// value = try reader.readDouble()
+    /// reader.rewind(to: here)
+    /// ```
+    public var position: Position {
+        Position(offset: cursor - start, remainingDepth: remainingDepth, isAtStart: isAtStart)
+    }
+
+    /// Goes to a place of this reader, back or forth.
+    ///
+    /// - Parameter position: A ``position`` of this reader. One of another reader leads to a meaningless place, but never outside the
+    ///   input.
+    public mutating func rewind(to position: Position) {
+        cursor = start + min(max(position.offset, 0), end - start)
+        remainingDepth = min(position.remainingDepth, options.maximumDepth)
+        isAtStart = position.isAtStart
+    }
+
+    // MARK: Errors
+
+    /// Makes an error at the present place.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: What is wrong, for a person to read.
+    /// - Returns: The error, whose path is added when it leaves the function that was given the input.
+    @inline(never)
+    public func error(_ code: JSONError.Code, _ message: String) -> JSONError {
+        JSONError(code: code, message: message, offset: cursor - start)
+    }
+
+    /// Adds to an error what it does not know of its place.
+    private func locate(_ error: JSONError) -> JSONError {
+        guard error.path == nil else { return error }
+        let offset = min(max(error.offset ?? cursor - start, 0), end - start)
+        return JSONError(
+            code: error.code,
+            message: error.message,
+            offset: offset,
+            path: path(in: UnsafeBufferPointer(start: start, count: end - start), to: offset)
+        )
+    }
+
+    @inline(never)
+    func mismatch(_ expected: String) -> JSONError {
+        guard cursor < end else { return error(.unexpectedEnd, "expected \(expected), found the end of the input") }
+        let found: String
+        switch cursor.pointee {
+        case ASCII.quote: found = "a string"
+        case ASCII.leftBrace: found = "an object"
+        case ASCII.leftBracket: found = "an array"
+        case ASCII.minus, ASCII.zero...ASCII.nine: found = "a number"
+        case UInt8(ascii: "t"): found = "true"
+        case UInt8(ascii: "f"): found = "false"
+        case UInt8(ascii: "n"): found = "null"
+        default: return error(.malformed, "expected \(expected), found \(foundByte)")
+        }
+        return error(.typeMismatch, "expected \(expected), found \(found)")
+    }
+
+    @inline(never)
+    func valueExpected() -> JSONError {
+        guard cursor < end else { return error(.unexpectedEnd, "expected a value, found the end of the input") }
+        return error(.malformed, "expected a value, found \(foundByte)")
+    }
+
+    @inline(never)
+    func unexpectedEnd(_ container: String) -> JSONError {
+        error(.unexpectedEnd, "the input ends inside of \(container)")
+    }
+
+    @inline(never)
+    private func depthLimitExceeded() -> JSONError {
+        error(.depthLimitExceeded, "more than \(options.maximumDepth) levels of arrays and objects")
+    }
+
+    private var foundByte: String {
+        let byte = cursor.pointee
+        guard byte > 0x20, byte < 0x7F else { return "the byte 0x" + String(byte, radix: 16, uppercase: true) }
+        return "'\(Character(UnicodeScalar(byte)))'"
+    }
+
+    // MARK: Structure
+
+    /// Steps over spaces, line ends and tabs.
+    @inline(__always)
+    mutating func skipWhitespace() {
+        guard cursor < end, cursor.pointee <= ASCII.space else { return }
+        skipLongWhitespace()
+    }
+
+    /// The case of indented text: a line end, then a run of spaces.
+    private mutating func skipLongWhitespace() {
+        var cursor = self.cursor
+        let end = self.end
+        while end - cursor >= 8 {
+            let differences = cursor.word ^ 0x2020_2020_2020_2020
+            if differences == 0 {
+                cursor += 8
+                continue
+            }
+            cursor += differences.trailingZeroBitCount &>> 3
+            let byte = cursor.pointee
+            guard byte == ASCII.newline || byte == ASCII.carriageReturn || byte == ASCII.tab else {
+                self.cursor = cursor
+                return
+            }
+            cursor += 1
+        }
+        while cursor < end {
+            let byte = cursor.pointee
+            guard byte == ASCII.space || byte == ASCII.newline || byte == ASCII.carriageReturn || byte == ASCII.tab
+            else { break }
+            cursor += 1
+        }
+        self.cursor = cursor
+    }
+
+    @inline(__always)
+    private mutating func begin(_ opening: UInt8, _ kind: String) throws(JSONError) {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == opening else { throw mismatch(kind) }
+        guard remainingDepth > 0 else { throw depthLimitExceeded() }
+        cursor += 1
+        remainingDepth &-= 1
+        isAtStart = true
+    }
+
+    /// Steps over a closing bracket.
+    @inline(__always)
+    private mutating func close() {
+        cursor += 1
+        remainingDepth &+= 1
+        isAtStart = false
+    }
+
+    /// Moves to the quote of the next key; `false` when the object is over instead.
+    @inline(__always)
+    private mutating func advanceToKey() throws(JSONError) -> Bool {
+        skipWhitespace()
+        guard cursor < end else { throw unexpectedEnd("an object") }
+        let byte = cursor.pointee
+        if byte == ASCII.rightBrace {
+            close()
+            return false
+        }
+        if isAtStart {
+            isAtStart = false
+        } else {
+            guard byte == ASCII.comma else { throw error(.malformed, "expected ',' or '}' after a value of an object") }
+            cursor += 1
+            skipWhitespace()
+        }
+        guard cursor < end, cursor.pointee == ASCII.quote else { throw keyExpected() }
+        return true
+    }
+
+    @inline(never)
+    private func keyExpected() -> JSONError {
+        guard cursor < end else { return unexpectedEnd("an object") }
+        return error(.malformed, "expected a key in quotes, found \(foundByte)")
+    }
+
+    @inline(__always)
+    private mutating func skipColon() throws(JSONError) {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.colon else {
+            throw cursor < end ? error(.malformed, "expected ':' after a key") : unexpectedEnd("an object")
+        }
+        cursor += 1
+    }
+
+    /// Steps over a key and its colon.
+    @inline(__always)
+    private mutating func skipKey() throws(JSONError) {
+        guard cursor < end, cursor.pointee == ASCII.quote else { throw keyExpected() }
+        _ = try scanString()
+        try skipColon()
+    }
+
+    @inline(__always)
+    private mutating func skipLiteral(_ literal: StaticString) throws(JSONError) {
+        let count = literal.utf8CodeUnitCount
+        for index in 0..<count {
+            guard cursor + index < end else {
+                throw error(.unexpectedEnd, "the input ends inside of '\(literal)'")
+            }
+            guard cursor[index] == literal.utf8Start[index] else {
+                throw error(.malformed, "expected a value; this begins like '\(literal)' but is not")
+            }
+        }
+        cursor += count
+    }
+}
+
+/// Which of the open containers are objects, innermost last; up to 64 levels need no memory.
+private struct ContainerStack {
+    private(set) var count = 0
+    private var bits: UInt64 = 0
+    private var older: [UInt64] = []
+
+    /// Whether the innermost container is an object.
+    @inline(__always)
+    var top: Bool { bits & 1 != 0 }
+
+    @inline(__always)
+    mutating func push(_ isObject: Bool) {
+        if count & 63 == 0, count > 0 {
+            older.append(bits)
+        }
+        bits = bits &<< 1 | (isObject ? 1 : 0)
+        count &+= 1
+    }
+
+    @inline(__always)
+    mutating func pop() {
+        count &-= 1
+        bits &>>= 1
+        if count & 63 == 0, count > 0 {
+            bits = older.removeLast()
+        }
+    }
+}
+
+/// Describes the place of a byte as the keys and indices that lead to it.
+///
+/// The bytes before `offset` may be taken for well-formed as far as brackets and strings go: they have been read before.
+private func path(in bytes: UnsafeBufferPointer<UInt8>, to offset: Int) -> String {
+    struct Container {
+        var isObject: Bool
+        var key: Range<Int>?
+        var index = 0
+    }
+    var containers: [Container] = []
+    var expectsKey = false
+    var cursor = 0
+    while cursor < offset {
+        let byte = bytes[cursor]
+        cursor += 1
+        switch byte {
+        case ASCII.leftBrace, ASCII.leftBracket:
+            containers.append(Container(isObject: byte == ASCII.leftBrace))
+            expectsKey = byte == ASCII.leftBrace
+        case ASCII.rightBrace, ASCII.rightBracket:
+            _ = containers.popLast()
+            expectsKey = false
+        case ASCII.comma:
+            guard let last = containers.indices.last else { break }
+            if containers[last].isObject {
+                containers[last].key = nil
+                expectsKey = true
+            } else {
+                containers[last].index += 1
+            }
+        case ASCII.quote:
+            let first = cursor
+            while cursor < offset, bytes[cursor] != ASCII.quote {
+                cursor += bytes[cursor] == ASCII.backslash ? 2 : 1
+            }
+            if expectsKey, cursor < offset, let last = containers.indices.last {
+                containers[last].key = first..<cursor
+                expectsKey = false
+            }
+            cursor += 1
+        default:
+            break
+        }
+    }
+    return containers.reduce(into: "$") { path, container in
+        guard container.isObject else {
+            path += "[\(container.index)]"
+            return
+        }
+        guard let key = container.key else { return }
+        let name = String(decoding: UnsafeBufferPointer(rebasing: bytes[key]), as: UTF8.self)
+        let isPlain =
+            !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                byte >= 0x80 || byte == UInt8(ascii: "_") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                    || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+            }
+        path += isPlain ? ".\(name)" : "[\"\(name)\"]"
+    }
+}

@@ -1,0 +1,513 @@
+/// Writes JSON into bytes, value by value, straight from Swift values.
+///
+/// ```swift
+/// var writer = JSONWriter()
+/// writer.beginObject()
+/// writer.key("name")
+/// writer.write("Mist")
+/// writer.key("sizes")
+/// writer.write([1, 2.5])
+/// writer.endObject()
+/// let bytes = try writer.finish()
+/// // {"name":"Mist","sizes":[1.0,2.5]}
+/// ```
+///
+/// Writing does not throw: the writer keeps the first error, and ``finish()`` throws it.
+public struct JSONWriter: ~Copyable {
+    /// How JSON is spelled; compact and with plain slashes unless told otherwise.
+    public struct Options: OptionSet, Hashable, Sendable {
+        /// The options as bits.
+        public let rawValue: UInt8
+
+        /// Makes options from bits.
+        ///
+        /// - Parameter rawValue: The options as bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// One line for each key and element, indented by two spaces, with ` : ` after keys.
+        public static let prettyPrinted = Options(rawValue: 1 << 0)
+        /// The keys of dictionaries in the order of their Unicode scalars, so that equal values give equal bytes.
+        public static let sortedKeys = Options(rawValue: 1 << 1)
+        /// `\/` in the place of `/`, as Foundation's encoder writes unless told otherwise.
+        public static let escapingSlashes = Options(rawValue: 1 << 2)
+        /// `1` in the place of `1.0` for doubles that are whole.
+        public static let wholeDoublesWithoutFraction = Options(rawValue: 1 << 3)
+    }
+
+    private enum Place {
+        /// Nothing stands here yet: the beginning, or right after an opening bracket.
+        case start
+        /// A value has been written.
+        case afterValue
+        /// A key has been written, whose value must follow.
+        case afterKey
+    }
+
+    /// How JSON is spelled.
+    public let options: Options
+
+    private var buffer: Buffer
+    private var place = Place.start
+    private var depth = 0
+    private var error: JSONError?
+
+    /// Makes an empty writer.
+    ///
+    /// - Parameters:
+    ///   - options: How JSON is spelled.
+    ///   - capacity: The count of bytes to make room for at first.
+    public init(options: Options = [], capacity: Int = 256) {
+        self.options = options
+        buffer = Buffer(capacity: max(capacity, 16))
+    }
+
+    /// The bytes of a value.
+    ///
+    /// Fails when the value, or a part of it, has no form in JSON.
+    ///
+    /// - Parameters:
+    ///   - value: What to write.
+    ///   - options: How JSON is spelled.
+    /// - Returns: One JSON value in UTF-8.
+    public static func bytes<T: JSONWritable>(of value: T, options: Options = []) throws(JSONError) -> [UInt8] {
+        var writer = JSONWriter(options: options)
+        value.write(json: &writer)
+        return try writer.finish()
+    }
+
+    /// Ends writing.
+    ///
+    /// Fails with the first error that was met, and with ``JSONError/Code/invalidValue`` when what was written is not one whole
+    /// value.
+    ///
+    /// - Returns: One JSON value in UTF-8.
+    public consuming func finish() throws(JSONError) -> [UInt8] {
+        if let error {
+            throw error
+        }
+        guard depth == 0, place == .afterValue else {
+            throw JSONError(code: .invalidValue, message: "the writer was finished before the value was whole")
+        }
+        return buffer.array()
+    }
+
+    /// Makes ``finish()`` throw an error, unless it is going to throw an earlier one.
+    ///
+    /// - Parameter error: Why a value cannot be written.
+    public mutating func fail(_ error: JSONError) {
+        if self.error == nil {
+            self.error = error
+        }
+    }
+
+    // MARK: Objects and arrays
+
+    /// Opens an object; ``key(_:)-(StaticString)`` and a value follow in turns.
+    public mutating func beginObject() {
+        begin(ASCII.leftBrace)
+    }
+
+    /// Closes an object.
+    public mutating func endObject() {
+        close(ASCII.rightBrace)
+    }
+
+    /// Opens an array; its elements follow.
+    public mutating func beginArray() {
+        begin(ASCII.leftBracket)
+    }
+
+    /// Closes an array.
+    public mutating func endArray() {
+        close(ASCII.rightBracket)
+    }
+
+    /// Writes a key that is known when the program is built.
+    ///
+    /// - Parameter name: The key.
+    public mutating func key(_ name: StaticString) {
+        guard name.hasPointerRepresentation else { return key(name.description) }
+        prepareKey()
+        appendString(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        finishKey()
+    }
+
+    /// Writes a key.
+    ///
+    /// - Parameter name: The key.
+    @_disfavoredOverload
+    public mutating func key(_ name: String) {
+        prepareKey()
+        appendString(name)
+        finishKey()
+    }
+
+    // MARK: Values
+
+    /// Writes a string.
+    ///
+    /// Quotes, backslashes and control characters are escaped, the rest stands as it is.
+    ///
+    /// - Parameter value: The text.
+    public mutating func write(_ value: String) {
+        prepareValue()
+        appendString(value)
+    }
+
+    /// Writes `true` or `false`.
+    ///
+    /// - Parameter value: The value.
+    public mutating func write(_ value: Bool) {
+        prepareValue()
+        append(value ? "true" : "false")
+    }
+
+    /// Writes a whole number.
+    ///
+    /// - Parameter value: The number.
+    @inlinable
+    public mutating func write<I: FixedWidthInteger & JSONWritable>(_ value: I) {
+        if I.bitWidth <= 64 {
+            writeInteger(UInt64(truncatingIfNeeded: value.magnitude), isNegative: value < 0)
+        } else {
+            writeNumber(String(value))
+        }
+    }
+
+    /// Writes a number with the fewest digits that read back as the same `Double`.
+    ///
+    /// Infinities and what is not a number make the writer fail with ``JSONError/Code/notRepresentable``.
+    ///
+    /// - Parameter value: The number.
+    public mutating func write(_ value: Double) {
+        guard value.isFinite else { return failNotFinite() }
+        prepareValue()
+        // Whole numbers are the common case, and their digits are exact.
+        if value.magnitude < 9_007_199_254_740_992, value == value.rounded(.towardZero),
+            value != 0 || value.sign == .plus
+        {
+            appendInteger(UInt64(value.magnitude), isNegative: value < 0)
+            if !options.contains(.wholeDoublesWithoutFraction) {
+                append(".0")
+            }
+        } else {
+            appendNumber(value.description)
+        }
+    }
+
+    /// Writes a number with the fewest digits that read back as the same `Float`.
+    ///
+    /// Infinities and what is not a number make the writer fail with ``JSONError/Code/notRepresentable``.
+    ///
+    /// - Parameter value: The number.
+    public mutating func write(_ value: Float) {
+        guard value.isFinite else { return failNotFinite() }
+        prepareValue()
+        appendNumber(value.description)
+    }
+
+    /// Writes `null`.
+    public mutating func writeNull() {
+        prepareValue()
+        append("null")
+    }
+
+    /// Writes JSON that is there already, as it is spelled.
+    ///
+    /// - Parameter value: One JSON value.
+    public mutating func writeRaw(_ value: JSONRawValue) {
+        prepareValue()
+        value.bytes.withUnsafeBufferPointer { buffer.append($0) }
+    }
+
+    /// Writes bytes as a string of base64 (RFC 4648, section 4), padded.
+    ///
+    /// - Parameter bytes: The bytes.
+    public mutating func writeBase64(_ bytes: some Collection<UInt8>) {
+        if bytes.withContiguousStorageIfAvailable({ writeBase64(buffer: $0) }) == nil {
+            Array(bytes).withUnsafeBufferPointer { writeBase64(buffer: $0) }
+        }
+    }
+
+    /// Writes bytes as a string of base64 (RFC 4648, section 4), padded.
+    ///
+    /// - Parameter bytes: The bytes.
+    public mutating func writeBase64(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { writeBase64(buffer: $0) }
+    }
+
+    /// Writes a value of a type that knows how.
+    ///
+    /// - Parameter value: The value.
+    @inlinable
+    public mutating func write<T: JSONWritable>(_ value: T) {
+        value.write(json: &self)
+    }
+
+    // MARK: Structure
+
+    @inline(__always)
+    private mutating func prepareValue() {
+        if place == .afterValue {
+            if depth == 0 {
+                fail(JSONError(code: .invalidValue, message: "a second value was written after the first one"))
+            }
+            buffer.append(ASCII.comma)
+        }
+        if options.contains(.prettyPrinted), place != .afterKey, depth > 0 {
+            appendLine()
+        }
+        place = .afterValue
+    }
+
+    @inline(__always)
+    private mutating func prepareKey() {
+        if place == .afterValue {
+            buffer.append(ASCII.comma)
+        }
+        if options.contains(.prettyPrinted) {
+            appendLine()
+        }
+    }
+
+    @inline(__always)
+    private mutating func finishKey() {
+        if options.contains(.prettyPrinted) {
+            append(" : ")
+        } else {
+            buffer.append(ASCII.colon)
+        }
+        place = .afterKey
+    }
+
+    @inline(__always)
+    private mutating func begin(_ opening: UInt8) {
+        prepareValue()
+        buffer.append(opening)
+        depth &+= 1
+        place = .start
+    }
+
+    @inline(__always)
+    private mutating func close(_ closing: UInt8) {
+        depth &-= 1
+        if options.contains(.prettyPrinted), place == .afterValue {
+            appendLine()
+        }
+        buffer.append(closing)
+        if place == .afterKey || depth < 0 {
+            fail(JSONError(code: .invalidValue, message: "a container was closed before it was whole"))
+        }
+        place = .afterValue
+    }
+
+    private mutating func appendLine() {
+        buffer.append(ASCII.newline)
+        for _ in 0..<max(depth, 0) {
+            append("  ")
+        }
+    }
+
+    // MARK: Bytes of values
+
+    @inline(__always)
+    private mutating func append(_ text: StaticString) {
+        buffer.append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inline(__always)
+    private mutating func appendString(_ value: String) {
+        if value.utf8.withContiguousStorageIfAvailable({ appendString($0) }) == nil {
+            var copy = value
+            copy.withUTF8 { appendString($0) }
+        }
+    }
+
+    /// Appends a string with its quotes.
+    private mutating func appendString(_ text: UnsafeBufferPointer<UInt8>) {
+        buffer.reserve(text.count + 2 + 8)
+        buffer.appendReserved(ASCII.quote)
+        if var cursor = text.baseAddress {
+            let end = cursor + text.count
+            let escapesSlashes = options.contains(.escapingSlashes)
+            while cursor < end {
+                if end - cursor >= 8 {
+                    // Copy eight bytes, then count only those before the first one that must be escaped.
+                    let word = cursor.word
+                    var specials = Word.specials(in: word)
+                    if escapesSlashes {
+                        specials |= Word.slashes(in: word)
+                    }
+                    buffer.store(word)
+                    if specials == 0 {
+                        buffer.count += 8
+                        cursor += 8
+                        continue
+                    }
+                    let plain = specials.trailingZeroBitCount &>> 3
+                    buffer.count += plain
+                    cursor += plain
+                }
+                let byte = cursor.pointee
+                cursor += 1
+                if byte < ASCII.space || byte == ASCII.quote || byte == ASCII.backslash
+                    || (byte == ASCII.slash && escapesSlashes)
+                {
+                    appendEscape(of: byte)
+                    buffer.reserve(end - cursor + 1 + 8)
+                } else {
+                    buffer.appendReserved(byte)
+                }
+            }
+        }
+        buffer.appendReserved(ASCII.quote)
+    }
+
+    private mutating func appendEscape(of byte: UInt8) {
+        switch byte {
+        case ASCII.quote, ASCII.backslash, ASCII.slash:
+            buffer.append(ASCII.backslash)
+            buffer.append(byte)
+        case 0x08: append("\\b")
+        case 0x0C: append("\\f")
+        case ASCII.newline: append("\\n")
+        case ASCII.carriageReturn: append("\\r")
+        case ASCII.tab: append("\\t")
+        default:
+            append(byte < 0x10 ? "\\u000" : "\\u001")
+            let digit = byte & 0xF
+            buffer.append(digit < 10 ? ASCII.zero + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+
+    @usableFromInline
+    mutating func writeInteger(_ magnitude: UInt64, isNegative: Bool) {
+        prepareValue()
+        appendInteger(magnitude, isNegative: isNegative)
+    }
+
+    private mutating func appendInteger(_ magnitude: UInt64, isNegative: Bool) {
+        // The digits come from the last to the first; at most 20 of them and a sign.
+        buffer.reserve(32)
+        let target = buffer.base + buffer.count
+        var rest = magnitude
+        var first = 24
+        while rest >= 100 {
+            let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+            rest = quotient
+            first -= 2
+            target[first] = ASCII.zero + UInt8(truncatingIfNeeded: pair / 10)
+            target[first + 1] = ASCII.zero + UInt8(truncatingIfNeeded: pair % 10)
+        }
+        if rest >= 10 {
+            first -= 1
+            target[first] = ASCII.zero + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        first -= 1
+        target[first] = ASCII.zero + UInt8(truncatingIfNeeded: rest)
+        if isNegative {
+            first -= 1
+            target[first] = ASCII.minus
+        }
+        target.update(from: target + first, count: 24 - first)
+        buffer.count += 24 - first
+    }
+
+    /// Writes a number whose text is known to be one.
+    @usableFromInline
+    mutating func writeNumber(_ text: String) {
+        prepareValue()
+        appendNumber(text)
+    }
+
+    private mutating func appendNumber(_ text: String) {
+        var text = text
+        if options.contains(.wholeDoublesWithoutFraction), text.hasSuffix(".0") {
+            text.removeLast(2)
+        }
+        text.withUTF8 { buffer.append($0) }
+    }
+
+    private mutating func writeBase64(buffer bytes: UnsafeBufferPointer<UInt8>) {
+        prepareValue()
+        let count = (bytes.count + 2) / 3 * 4
+        buffer.reserve(count + 2)
+        buffer.appendReserved(ASCII.quote)
+        Base64.encode(bytes, to: buffer.base + buffer.count)
+        buffer.count += count
+        buffer.appendReserved(ASCII.quote)
+    }
+
+    @inline(never)
+    private mutating func failNotFinite() {
+        fail(JSONError(code: .notRepresentable, message: "JSON has no number that is infinite or not a number"))
+        writeNull()
+    }
+}
+
+/// Memory that grows by doubling.
+private struct Buffer: ~Copyable {
+    private(set) var base: UnsafeMutablePointer<UInt8>
+    var count = 0
+    private var capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        base = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        base.deallocate()
+    }
+
+    /// Makes room for `additional` more bytes.
+    @inline(__always)
+    mutating func reserve(_ additional: Int) {
+        if capacity &- count < additional {
+            grow(additional)
+        }
+    }
+
+    @inline(never)
+    private mutating func grow(_ additional: Int) {
+        let larger = max(capacity * 2, count + additional)
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        memory.update(from: base, count: count)
+        base.deallocate()
+        base = memory
+        capacity = larger
+    }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) {
+        reserve(1)
+        appendReserved(byte)
+    }
+
+    @inline(__always)
+    mutating func appendReserved(_ byte: UInt8) {
+        base[count] = byte
+        count &+= 1
+    }
+
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        (base + count).update(from: source, count: bytes.count)
+        count &+= bytes.count
+    }
+
+    /// Puts eight bytes behind the last one without counting them; there must be room.
+    @inline(__always)
+    func store(_ word: UInt64) {
+        UnsafeMutableRawPointer(base + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+    }
+
+    func array() -> [UInt8] {
+        Array(UnsafeBufferPointer(start: base, count: count))
+    }
+}

@@ -1,1 +1,0 @@
-// The first source of StreamingJSON takes this file's place.
