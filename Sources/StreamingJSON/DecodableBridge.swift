@@ -5,8 +5,9 @@ extension JSONReader {
     /// ``read(_:)``. Types that are ``JSONReadable`` as well are read as that, at whatever depth.
     ///
     /// - Parameter type: What to read.
-    /// - Returns: The value. Fails with ``JSONError/Code/typeMismatch``, ``JSONError/Code/missingKey`` or
-    ///   ``JSONError/Code/invalidValue`` for the errors of `Decodable`, whose coding path is in the message.
+    /// - Returns: The value.
+    /// - Throws: ``JSONError/Code/typeMismatch``, ``JSONError/Code/missingKey`` or ``JSONError/Code/invalidValue``
+    ///   for the errors of `Decodable`, whose coding path is in the message.
     public mutating func readDecodable<T: Decodable>(_ type: T.Type = T.self) throws(JSONError) -> T {
         let place = position
         let value = try read(JSONValue.self)

@@ -104,7 +104,7 @@ public struct JSONKeys: Sendable {
 
     /// The first and the last eight bytes of a key, which for most keys is all of it.
     ///
-    /// - Parameter limit: The end of the memory that may be looked at.
+    /// No memory at or after `limit` is looked at.
     @inline(__always)
     static func ends(of start: Bytes, count: Int, limit: Bytes) -> (UInt64, UInt64) {
         if count >= 8 {
@@ -130,7 +130,7 @@ public struct JSONKeys: Sendable {
 
     /// Finds the key whose bytes are `start..<start + count`.
     ///
-    /// - Parameter limit: The end of the memory that may be looked at.
+    /// No memory at or after `limit` is looked at.
     @inline(__always)
     func index(of start: Bytes, count: Int, limit: Bytes) -> Int {
         let (first, last) = Self.ends(of: start, count: count, limit: limit)

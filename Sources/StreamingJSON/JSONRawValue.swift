@@ -12,27 +12,24 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
 
     /// Checks that bytes are one JSON value and keeps them.
     ///
-    /// Fails as ``JSONReader/skipValue()`` does.
-    ///
     /// - Parameter bytes: One JSON value, with white space around it or not.
+    /// - Throws: A ``JSONError`` where it is not exactly that.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
         self = try JSONReader.read(from: bytes)
     }
 
     /// Checks that a text is one JSON value and keeps it.
     ///
-    /// Fails as ``JSONReader/skipValue()`` does.
-    ///
     /// - Parameter text: One JSON value, with white space around it or not.
+    /// - Throws: A ``JSONError`` where it is not exactly that.
     public init(parsing text: String) throws(JSONError) {
         self = try JSONReader.read(from: text)
     }
 
     /// Keeps what a value writes.
     ///
-    /// Fails when the value has no form in JSON.
-    ///
     /// - Parameter value: The value.
+    /// - Throws: The writer's error when the value has no form in JSON.
     public init<T: JSONWritable>(_ value: T) throws(JSONError) {
         self.init(unchecked: try JSONWriter.bytes(of: value))
     }
@@ -50,7 +47,8 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
     /// Reads a value of another type from the bytes.
     ///
     /// - Parameter type: What to read.
-    /// - Returns: The value. Fails as the type's own ``JSONReadable/init(json:)`` does.
+    /// - Returns: The value.
+    /// - Throws: ``JSONError`` as the type's own ``JSONReadable/init(json:)`` does.
     public func read<T: JSONReadable>(_ type: T.Type = T.self) throws(JSONError) -> T {
         try JSONReader.read(type, from: bytes, options: JSONReader.Options(maximumDepth: .max))
     }

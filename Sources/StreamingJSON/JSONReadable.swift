@@ -6,6 +6,7 @@ public protocol JSONReadable {
     /// Reads exactly one value.
     ///
     /// - Parameter reader: A reader in front of the value; on return it must be behind it.
+    /// - Throws: The reader's errors; for a value that is wrong in itself, one made with ``JSONReader/error(_:_:)``.
     init(json reader: inout JSONReader) throws(JSONError)
 }
 

@@ -1,7 +1,8 @@
 extension JSONReader {
     /// Reads a whole number.
     ///
-    /// - Returns: The number. Fails as ``readInteger(_:)`` does.
+    /// - Returns: The number.
+    /// - Throws: ``JSONError`` as ``readInteger(_:)`` does.
     public mutating func readInt64() throws(JSONError) -> Int64 {
         try readInteger(Int64.self)
     }
@@ -11,8 +12,9 @@ extension JSONReader {
     /// `1.0` and `1e2` are whole numbers too; `1.5` is none.
     ///
     /// - Parameter type: The type of the number.
-    /// - Returns: The number. Fails with ``JSONError/Code/typeMismatch`` for any other kind and for a number with a fraction, and
-    ///   with ``JSONError/Code/numberOutOfRange`` for one that the type cannot hold.
+    /// - Returns: The number.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind and for a number with a fraction, and
+    ///   ``JSONError/Code/numberOutOfRange`` for one that the type cannot hold.
     @inlinable
     public mutating func readInteger<I: FixedWidthInteger>(_ type: I.Type = I.self) throws(JSONError) -> I {
         let whole = try readWholeNumber()
@@ -27,8 +29,9 @@ extension JSONReader {
 
     /// Reads a number as the `Double` nearest to it.
     ///
-    /// - Returns: The number. Fails with ``JSONError/Code/typeMismatch`` for any other kind and with
-    ///   ``JSONError/Code/numberOutOfRange`` for one whose magnitude is beyond that of all finite doubles.
+    /// - Returns: The number.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/numberOutOfRange`` for
+    ///   one whose magnitude is beyond that of all finite doubles.
     public mutating func readDouble() throws(JSONError) -> Double {
         skipWhitespace()
         guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a number") }
@@ -52,8 +55,9 @@ extension JSONReader {
 
     /// Reads a number as the `Float` nearest to it.
     ///
-    /// - Returns: The number. Fails with ``JSONError/Code/typeMismatch`` for any other kind and with
-    ///   ``JSONError/Code/numberOutOfRange`` for one whose magnitude is beyond that of all finite floats.
+    /// - Returns: The number.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/numberOutOfRange`` for
+    ///   one whose magnitude is beyond that of all finite floats.
     public mutating func readFloat() throws(JSONError) -> Float {
         skipWhitespace()
         guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a number") }

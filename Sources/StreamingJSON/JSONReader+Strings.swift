@@ -1,8 +1,9 @@
 extension JSONReader {
     /// Reads a string.
     ///
-    /// - Returns: The text with its escapes resolved. Fails with ``JSONError/Code/typeMismatch`` for any other kind and with
-    ///   ``JSONError/Code/invalidUTF8`` for what is not Unicode, half a surrogate pair included.
+    /// - Returns: The text with its escapes resolved.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/invalidUTF8`` for what
+    ///   is not Unicode, half a surrogate pair included.
     public mutating func readString() throws(JSONError) -> String {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
@@ -22,7 +23,8 @@ extension JSONReader {
     /// ```
     ///
     /// - Parameter strings: The table.
-    /// - Returns: The place of the string in the table, or ``JSONKeys/unknown``. Fails as ``readString()`` does.
+    /// - Returns: The place of the string in the table, or ``JSONKeys/unknown``.
+    /// - Throws: ``JSONError`` as ``readString()`` does.
     public mutating func readString(in strings: JSONKeys) throws(JSONError) -> Int {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
@@ -34,8 +36,9 @@ extension JSONReader {
 
     /// Reads a string of base64 (RFC 4648, section 4); its padding may be absent.
     ///
-    /// - Returns: The bytes that it stands for. Fails with ``JSONError/Code/typeMismatch`` for any other kind and with
-    ///   ``JSONError/Code/invalidValue`` for text that is not base64.
+    /// - Returns: The bytes that it stands for.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/invalidValue`` for text
+    ///   that is not base64.
     public mutating func readBase64() throws(JSONError) -> [UInt8] {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string of base64") }

@@ -111,14 +111,13 @@ public struct JSONReader: ~Copyable {
 
     /// Runs a closure with a reader over bytes, which must be one JSON value.
     ///
-    /// Fails with what `body` throws, made complete with offset and path, and with ``JSONError/Code/trailingData`` when `body`
-    /// returns before the input is over.
-    ///
     /// - Parameters:
     ///   - bytes: The whole input.
     ///   - options: What the reader accepts.
     ///   - body: Reads exactly one value.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws, completed with offset and path, and ``JSONError/Code/trailingData`` when `body` returns
+    ///   before the input is over.
     public static func withReader<R>(
         over bytes: Span<UInt8>,
         options: Options = Options(),
@@ -154,13 +153,12 @@ public struct JSONReader: ~Copyable {
 
     /// Reads a value from bytes.
     ///
-    /// Fails when the bytes are not exactly one JSON value that the type can be read from.
-    ///
     /// - Parameters:
     ///   - type: What to read.
     ///   - bytes: The whole input.
     ///   - options: What the reader accepts.
     /// - Returns: The value.
+    /// - Throws: A ``JSONError`` when the input is not exactly one JSON value that the type can be read from.
     public static func read<T: JSONReadable>(
         _ type: T.Type = T.self,
         from bytes: Span<UInt8>,
@@ -171,13 +169,12 @@ public struct JSONReader: ~Copyable {
 
     /// Reads a value from an array of bytes.
     ///
-    /// Fails when the bytes are not exactly one JSON value that the type can be read from.
-    ///
     /// - Parameters:
     ///   - type: What to read.
     ///   - bytes: The whole input.
     ///   - options: What the reader accepts.
     /// - Returns: The value.
+    /// - Throws: A ``JSONError`` when the input is not exactly one JSON value that the type can be read from.
     public static func read<T: JSONReadable>(
         _ type: T.Type = T.self,
         from bytes: [UInt8],
@@ -188,14 +185,14 @@ public struct JSONReader: ~Copyable {
 
     /// Reads a value from a part of an array of bytes.
     ///
-    /// Fails when the bytes are not exactly one JSON value that the type can be read from. Offsets of errors count from the
-    /// beginning of the slice.
+    /// Offsets of errors count from the beginning of the slice.
     ///
     /// - Parameters:
     ///   - type: What to read.
     ///   - bytes: The whole input.
     ///   - options: What the reader accepts.
     /// - Returns: The value.
+    /// - Throws: A ``JSONError`` when the input is not exactly one JSON value that the type can be read from.
     public static func read<T: JSONReadable>(
         _ type: T.Type = T.self,
         from bytes: ArraySlice<UInt8>,
@@ -206,13 +203,14 @@ public struct JSONReader: ~Copyable {
 
     /// Reads a value from a string.
     ///
-    /// Fails when the string is not exactly one JSON value that the type can be read from. Offsets of errors count bytes of UTF-8.
+    /// Offsets of errors count bytes of UTF-8.
     ///
     /// - Parameters:
     ///   - type: What to read.
     ///   - text: The whole input.
     ///   - options: What the reader accepts.
     /// - Returns: The value.
+    /// - Throws: A ``JSONError`` when the input is not exactly one JSON value that the type can be read from.
     public static func read<T: JSONReadable>(
         _ type: T.Type = T.self,
         from text: String,
@@ -227,7 +225,8 @@ public struct JSONReader: ~Copyable {
     ///
     /// Only the first byte is looked at: reading the value may still fail.
     ///
-    /// - Returns: The kind of value that begins here. Fails where none does.
+    /// - Returns: The kind of value that begins here.
+    /// - Throws: ``JSONError`` where none does.
     public mutating func peekKind() throws(JSONError) -> Kind {
         skipWhitespace()
         guard cursor < end else { throw valueExpected() }
@@ -244,7 +243,8 @@ public struct JSONReader: ~Copyable {
 
     /// Reads `true` or `false`.
     ///
-    /// - Returns: The value. Fails with ``JSONError/Code/typeMismatch`` for any other kind.
+    /// - Returns: The value.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind.
     public mutating func readBool() throws(JSONError) -> Bool {
         skipWhitespace()
         guard cursor < end else { throw valueExpected() }
@@ -262,7 +262,7 @@ public struct JSONReader: ~Copyable {
 
     /// Reads `null`.
     ///
-    /// Fails with ``JSONError/Code/typeMismatch`` for any other value.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value.
     public mutating func readNull() throws(JSONError) {
         guard try readNullIfPresent() else { throw mismatch("null") }
     }
@@ -280,7 +280,8 @@ public struct JSONReader: ~Copyable {
     /// Reads a value of a type that knows how.
     ///
     /// - Parameter type: What to read.
-    /// - Returns: The value. Fails as the type's own ``JSONReadable/init(json:)`` does.
+    /// - Returns: The value.
+    /// - Throws: ``JSONError`` as the type's own ``JSONReadable/init(json:)`` does.
     @inlinable
     public mutating func read<T: JSONReadable>(_ type: T.Type = T.self) throws(JSONError) -> T {
         try T(json: &self)
@@ -290,8 +291,8 @@ public struct JSONReader: ~Copyable {
 
     /// Enters an object; ``nextKey(in:)`` then walks over its keys.
     ///
-    /// Fails with ``JSONError/Code/typeMismatch`` for any other value and with ``JSONError/Code/depthLimitExceeded`` at too
-    /// many levels.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too many
+    ///   levels.
     public mutating func beginObject() throws(JSONError) {
         try begin(ASCII.leftBrace, "an object")
     }
@@ -304,6 +305,7 @@ public struct JSONReader: ~Copyable {
     /// - Parameter keys: The table.
     /// - Returns: The place of the key in the table, ``JSONKeys/unknown`` for a key that is not there (``lastKey()`` has its text),
     ///   or `nil` when the object is over.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end follows.
     public mutating func nextKey(in keys: JSONKeys) throws(JSONError) -> Int? {
         guard try advanceToKey() else { return nil }
         let text = try scanString()
@@ -322,6 +324,7 @@ public struct JSONReader: ~Copyable {
     /// After a key its value must be read or skipped.
     ///
     /// - Returns: The key, or `nil` when the object is over.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end follows.
     public mutating func nextKey() throws(JSONError) -> String? {
         guard try advanceToKey() else { return nil }
         let text = try scanString()
@@ -334,7 +337,8 @@ public struct JSONReader: ~Copyable {
 
     /// The text of the key that was met last, at whatever level.
     ///
-    /// - Returns: The key. Fails with ``JSONError/Code/missingKey`` when none has been met yet.
+    /// - Returns: The key.
+    /// - Throws: ``JSONError/Code/missingKey`` when none has been met yet.
     public mutating func lastKey() throws(JSONError) -> String {
         guard keyCount >= 0 else { throw error(.missingKey, "no key has been read yet") }
         let here = cursor
@@ -347,8 +351,8 @@ public struct JSONReader: ~Copyable {
 
     /// Enters an array; ``nextElement()`` then walks over its elements.
     ///
-    /// Fails with ``JSONError/Code/typeMismatch`` for any other value and with ``JSONError/Code/depthLimitExceeded`` at too
-    /// many levels.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too many
+    ///   levels.
     public mutating func beginArray() throws(JSONError) {
         try begin(ASCII.leftBracket, "an array")
     }
@@ -356,6 +360,7 @@ public struct JSONReader: ~Copyable {
     /// Moves to the next element of an array, which then must be read or skipped.
     ///
     /// - Returns: `false` when the array is over.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither an element nor the end follows.
     public mutating func nextElement() throws(JSONError) -> Bool {
         skipWhitespace()
         guard cursor < end else { throw unexpectedEnd("an array") }
@@ -382,6 +387,8 @@ public struct JSONReader: ~Copyable {
     /// Steps over the next value whatever it is.
     ///
     /// It is checked as if it were read, but nothing is built. Duplicate keys are no error.
+    ///
+    /// - Throws: A ``JSONError`` where the value breaks the grammar of JSON.
     public mutating func skipValue() throws(JSONError) {
         var containers = ContainerStack()
         while true {
@@ -445,6 +452,7 @@ public struct JSONReader: ~Copyable {
     /// Reads the next value as the bytes that it consists of.
     ///
     /// - Returns: The value, checked and kept as it was spelled.
+    /// - Throws: A ``JSONError`` where the value breaks the grammar of JSON.
     public mutating func readRawValue() throws(JSONError) -> JSONRawValue {
         skipWhitespace()
         let first = cursor

@@ -65,12 +65,11 @@ public struct JSONWriter: ~Copyable {
 
     /// The bytes of a value.
     ///
-    /// Fails when the value, or a part of it, has no form in JSON.
-    ///
     /// - Parameters:
     ///   - value: What to write.
     ///   - options: How JSON is spelled.
     /// - Returns: One JSON value in UTF-8.
+    /// - Throws: The writer's error when the value, or a part of it, has no form in JSON.
     public static func bytes<T: JSONWritable>(of value: T, options: Options = []) throws(JSONError) -> [UInt8] {
         var writer = JSONWriter(options: options)
         value.write(json: &writer)
@@ -79,10 +78,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Ends writing.
     ///
-    /// Fails with the first error that was met, and with ``JSONError/Code/invalidValue`` when what was written is not one whole
-    /// value.
-    ///
     /// - Returns: One JSON value in UTF-8.
+    /// - Throws: The first error that was met; ``JSONError/Code/invalidValue`` when what was written is not one whole value.
     public consuming func finish() throws(JSONError) -> [UInt8] {
         if let error {
             throw error
