@@ -1,3 +1,5 @@
+public import StreamingJSON
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -58,5 +60,27 @@ extension Base64EncodedData: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(Data(data).base64EncodedString())
+    }
+}
+
+extension Base64EncodedData: JSONReadable, JSONWritable {
+
+    /// Reads base64 text.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        let start = reader.position
+        do {
+            self.init(try reader.readBase64())
+        } catch {
+            // The fast path is strict; the lenient one ignores characters outside the alphabet.
+            reader.rewind(to: start)
+            let text = try reader.readString()
+            guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else { throw error }
+            self.init(data)
+        }
+    }
+
+    /// Writes base64 text.
+    public func write(json writer: inout JSONWriter) {
+        writer.writeBase64(data)
     }
 }

@@ -1,3 +1,5 @@
+public import StreamingJSON
+
 /// A value that the document says nothing about: null, a Boolean, a number, text, a list or an object.
 ///
 /// ```swift
@@ -292,6 +294,116 @@ private enum FreeFormValue {
             }
             hasher.combine(members)
         default: hasher.combine(0)
+        }
+    }
+}
+
+// MARK: - JSON
+
+extension OpenAPIValueContainer: JSONReadable, JSONWritable {
+
+    /// Reads any value; a number is a whole one if it can be.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        self.init(validatedValue: try FreeFormValue.read(from: &reader))
+    }
+
+    /// Writes the value.
+    public func write(json writer: inout JSONWriter) {
+        FreeFormValue.write(value, to: &writer)
+    }
+}
+
+extension OpenAPIObjectContainer: JSONReadable, JSONWritable {
+
+    /// Reads an object.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        self.init(validatedValue: try FreeFormValue.readObject(from: &reader))
+    }
+
+    /// Writes the object.
+    public func write(json writer: inout JSONWriter) {
+        FreeFormValue.write(value, to: &writer)
+    }
+}
+
+extension OpenAPIArrayContainer: JSONReadable, JSONWritable {
+
+    /// Reads a list.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        self.init(validatedValue: try FreeFormValue.readArray(from: &reader))
+    }
+
+    /// Writes the list.
+    public func write(json writer: inout JSONWriter) {
+        FreeFormValue.write(value, to: &writer)
+    }
+}
+
+extension FreeFormValue {
+
+    static func read(from reader: inout JSONReader) throws(JSONError) -> (any Sendable)? {
+        switch try reader.peekKind() {
+        case .null:
+            try reader.readNull()
+            return nil
+        case .bool: return try reader.readBool()
+        case .number: return try readNumber(from: &reader)
+        case .string: return try reader.readString()
+        case .array: return try readArray(from: &reader)
+        case .object: return try readObject(from: &reader)
+        }
+    }
+
+    static func readNumber(from reader: inout JSONReader) throws(JSONError) -> any Sendable {
+        let start = reader.position
+        do {
+            return try reader.readInteger(Int.self)
+        } catch {
+            reader.rewind(to: start)
+            return try reader.readDouble()
+        }
+    }
+
+    static func readArray(from reader: inout JSONReader) throws(JSONError) -> [(any Sendable)?] {
+        var elements: [(any Sendable)?] = []
+        try reader.beginArray()
+        while try reader.nextElement() {
+            elements.append(try read(from: &reader))
+        }
+        return elements
+    }
+
+    static func readObject(from reader: inout JSONReader) throws(JSONError) -> [String: (any Sendable)?] {
+        var members: [String: (any Sendable)?] = [:]
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            members.updateValue(try read(from: &reader), forKey: key)
+        }
+        return members
+    }
+
+    static func write(_ value: (any Sendable)?, to writer: inout JSONWriter) {
+        switch value {
+        case nil: writer.writeNull()
+        case let value as Bool: writer.write(value)
+        case let value as Int: writer.write(value)
+        case let value as Double: writer.write(value)
+        case let value as String: writer.write(value)
+        case let value as [(any Sendable)?]:
+            writer.beginArray()
+            for element in value { write(element, to: &writer) }
+            writer.endArray()
+        case let value as [String: (any Sendable)?]:
+            // One order, so that equal values have equal bytes.
+            writer.beginObject()
+            for (key, value) in value.sorted(by: { $0.key < $1.key }) {
+                writer.key(key)
+                write(value, to: &writer)
+            }
+            writer.endObject()
+        case .some(let value):
+            let message = "A value of type \(type(of: value)) has no JSON form here."
+            writer.fail(JSONError(code: .notRepresentable, message: message))
         }
     }
 }
