@@ -309,6 +309,7 @@ extension HTTPBody: AsyncSequence {
 
         /// Returns the next chunk, or nil at the end of the body.
         /// - Returns: Some bytes, or nil.
+        /// - Throws: What the sequence behind the body throws, or ``HTTPBodyError``.
         public mutating func next() async throws -> ByteChunk? {
             try await next(isolation: #isolation)
         }
@@ -316,6 +317,7 @@ extension HTTPBody: AsyncSequence {
         /// Returns the next chunk, or nil at the end of the body.
         /// - Parameter actor: The actor the caller runs on.
         /// - Returns: Some bytes, or nil.
+        /// - Throws: What the sequence behind the body throws, or ``HTTPBodyError``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ByteChunk? {
             switch state {
             case .bytes(let bytes):

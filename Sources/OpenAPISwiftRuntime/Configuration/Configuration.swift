@@ -47,6 +47,7 @@ public protocol CustomCoder: Sendable {
     /// Writes a value.
     /// - Parameter value: The value to write.
     /// - Returns: The bytes of the body.
+    /// - Throws: If the value cannot be written.
     func customEncode<T: Encodable>(_ value: T) throws -> Data
 
     /// Reads a value.
@@ -54,5 +55,6 @@ public protocol CustomCoder: Sendable {
     ///   - type: The type of the value.
     ///   - data: The bytes of the body.
     /// - Returns: The value.
+    /// - Throws: If the bytes are not such a value.
     func customDecode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T
 }

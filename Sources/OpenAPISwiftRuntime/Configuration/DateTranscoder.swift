@@ -12,11 +12,13 @@ public protocol DateTranscoder: Sendable {
     /// Writes a date.
     /// - Parameter date: The date.
     /// - Returns: Its text.
+    /// - Throws: If the date has no text, usually `EncodingError`.
     func encode(_ date: Date) throws -> String
 
     /// Reads a date.
     /// - Parameter dateString: The text of a date.
     /// - Returns: The date.
+    /// - Throws: If the text is not such a date, usually `DecodingError`.
     func decode(_ dateString: String) throws -> Date
 }
 

@@ -47,6 +47,7 @@ public protocol ClientMiddleware: Sendable {
     ///   - operationID: The operation of the document that the request belongs to.
     ///   - next: Passes the request on.
     /// - Returns: The response, and its body if it has one.
+    /// - Throws: Anything; the caller of the operation finds it as the `underlyingError` of a ``ClientError``.
     func intercept(
         _ request: HTTPRequest,
         body: HTTPBody?,

@@ -38,6 +38,7 @@ public protocol ServerMiddleware: Sendable {
     ///   - operationID: The operation of the document that the request belongs to.
     ///   - next: Passes the request on.
     /// - Returns: The response, and its body if it has one.
+    /// - Throws: Anything; ``ErrorHandlingMiddleware``, if it stands further out, makes a response of it.
     func intercept(
         _ request: HTTPRequest,
         body: HTTPBody?,

@@ -36,6 +36,7 @@ public protocol ClientTransport: Sendable {
     ///   - baseURL: The URL of the server.
     ///   - operationID: The operation of the document that the request belongs to.
     /// - Returns: The response, and its body if it has one.
+    /// - Throws: Anything; the caller of the operation finds it as the `underlyingError` of a ``ClientError``.
     func send(
         _ request: HTTPRequest,
         body: HTTPBody?,

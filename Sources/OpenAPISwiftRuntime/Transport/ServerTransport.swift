@@ -23,6 +23,7 @@ public protocol ServerTransport {
     ///   - method: The method of the operation.
     ///   - path: The path of the operation as in the document, below the path of the server's URL: `/pets/{petId}`. The
     ///     transport hands over the values of the placeholders, percent-decoded, in the metadata.
+    /// - Throws: If the transport cannot take the path.
     func register(_ handler: @escaping Handler, method: HTTPRequest.Method, path: String) throws
 }
 

@@ -1,0 +1,204 @@
+package import HTTPTypes
+
+/// Finds the route of a request among path templates.
+///
+/// A path is matched segment by segment while it is percent-encoded, so an encoded slash never divides. A literal segment goes before one
+/// with placeholders, and more literal bytes in a segment before fewer. A placeholder matches one byte or more. One slash at the end of
+/// a path counts for nothing.
+package struct PathRouter<Value: Sendable>: Sendable {
+
+    /// What a router says of a request.
+    package enum Match {
+
+        /// There is a route: its value, its template and the values of its placeholders, percent-decoded.
+        case found(Value, template: String, parameters: [String: Substring])
+
+        /// There are routes of this path for other methods.
+        case methodNotAllowed(allowed: [HTTPRequest.Method])
+
+        /// No route has this path.
+        case notFound
+    }
+
+    private struct Route {
+        var method: HTTPRequest.Method
+        var template: String
+        var names: [String]
+        var value: Value
+    }
+
+    private struct Node {
+        /// Sorted by length, then bytes.
+        var literals: [(bytes: [UInt8], child: Int)] = []
+        /// Sorted by the number of literal bytes, most first.
+        var patterns: [(literals: [[UInt8]], child: Int)] = []
+        var routes: [Route] = []
+    }
+
+    private var nodes: [Node] = [Node()]
+
+    package init() {}
+
+    /// Adds a route.
+    package mutating func add(_ value: Value, method: HTTPRequest.Method, template text: String) throws(RouteError) {
+        let template = try PathTemplate(text)
+        var node = 0
+        for segment in template.segments {
+            node = child(of: node, at: segment)
+        }
+        if let other = nodes[node].routes.first(where: { $0.method == method }) {
+            throw RouteError(
+                code: .alreadyRegistered,
+                message: "There is a handler for \(method) \(other.template) already; \(text) is the same to a router."
+            )
+        }
+        nodes[node].routes.append(Route(method: method, template: text, names: template.names, value: value))
+    }
+
+    private mutating func child(of node: Int, at segment: PathTemplate.Segment) -> Int {
+        let next = nodes.count
+        switch segment {
+        case .literal(let bytes):
+            let (index, isPresent) = Self.position(of: bytes, in: nodes[node].literals)
+            if isPresent { return nodes[node].literals[index].child }
+            nodes[node].literals.insert((bytes, next), at: index)
+        case .placeholders(let literals):
+            if let known = nodes[node].patterns.first(where: { $0.literals == literals }) { return known.child }
+            let weight = literals.joined().count
+            let index = nodes[node].patterns.firstIndex { $0.literals.joined().count < weight }
+            nodes[node].patterns.insert((literals, next), at: index ?? nodes[node].patterns.endIndex)
+        }
+        nodes.append(Node())
+        return next
+    }
+
+    /// Finds the route of a request.
+    /// - Parameters:
+    ///   - method: The method of the request.
+    ///   - path: The path of the request, percent-encoded; a query or fragment counts for nothing.
+    /// - Returns: The route, or why there is none.
+    package func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
+        var path = path
+        var allowed: [HTTPRequest.Method] = []
+        let found = path.withUTF8 { bytes in
+            var search = Search(router: self, method: method, bytes: Self.pathWithoutQuery(bytes))
+            defer { allowed = search.allowed }
+            return search.route(from: 0, at: 0).map { ($0, search.captures) }
+        }
+        if let (route, captures) = found {
+            var parameters: [String: Substring] = [:]
+            for (name, range) in zip(route.names, captures) {
+                parameters[name] = Self.decoding(range, of: path)
+            }
+            return .found(route.value, template: route.template, parameters: parameters)
+        }
+        return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed: allowed.sorted { $0.rawValue < $1.rawValue })
+    }
+
+    /// The path without the slash at its begin, one at its end, the query and the fragment.
+    private static func pathWithoutQuery(_ bytes: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>> {
+        var end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
+        var start = 0
+        if start < end, bytes[start] == UInt8(ascii: "/") { start += 1 }
+        if start < end, bytes[end - 1] == UInt8(ascii: "/") { end -= 1 }
+        return bytes[start..<end]
+    }
+
+    private static func decoding(_ range: Range<Int>, of path: String) -> Substring {
+        let start = path.utf8.index(path.startIndex, offsetBy: range.lowerBound)
+        let raw = path[start..<path.utf8.index(start, offsetBy: range.count)]
+        // Text that is not percent-encoding is handed over as it is.
+        guard raw.utf8.contains(UInt8(ascii: "%")), let bytes = PercentCoding.decoding(raw.utf8) else { return raw }
+        return Substring(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func position(
+        of bytes: some RandomAccessCollection<UInt8>,
+        in literals: [(bytes: [UInt8], child: Int)]
+    ) -> (index: Int, isPresent: Bool) {
+        var (low, high) = (0, literals.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let literal = literals[middle].bytes
+            if literal.count < bytes.count || (literal.count == bytes.count && literal.lexicographicallyPrecedes(bytes))
+            {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return (low, low < literals.count && literals[low].bytes.elementsEqual(bytes))
+    }
+
+    /// One walk down the tree, with a way back where a branch turns out wrong.
+    private struct Search {
+
+        typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+        let router: PathRouter
+        let method: HTTPRequest.Method
+        let bytes: Bytes
+
+        /// The values of the placeholders so far, as positions in the path.
+        var captures: [Range<Int>] = []
+
+        /// The methods of the routes that match the path.
+        var allowed: [HTTPRequest.Method] = []
+
+        mutating func route(from nodeIndex: Int, at start: Int) -> Route? {
+            let start = nodeIndex == 0 ? bytes.startIndex : start
+            let isAtEnd = nodeIndex == 0 ? bytes.isEmpty : start > bytes.endIndex
+            if isAtEnd {
+                for route in router.nodes[nodeIndex].routes {
+                    if route.method == method { return route }
+                    if !allowed.contains(route.method) { allowed.append(route.method) }
+                }
+                return nil
+            }
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+            let segment = bytes[start..<end]
+            if let child = literalChild(of: nodeIndex, segment), let route = route(from: child, at: end + 1) {
+                return route
+            }
+            for pattern in router.nodes[nodeIndex].patterns {
+                let count = captures.count
+                if capture(segment, around: pattern.literals), let route = route(from: pattern.child, at: end + 1) {
+                    return route
+                }
+                captures.removeSubrange(count...)
+            }
+            return nil
+        }
+
+        private func literalChild(of nodeIndex: Int, _ segment: Bytes) -> Int? {
+            let literals = router.nodes[nodeIndex].literals
+            guard !literals.isEmpty else { return nil }
+            let position: (index: Int, isPresent: Bool)
+            if segment.contains(UInt8(ascii: "%")), let decoded = PercentCoding.decoding(segment) {
+                position = PathRouter.position(of: decoded, in: literals)
+            } else {
+                position = PathRouter.position(of: segment, in: literals)
+            }
+            return position.isPresent ? literals[position.index].child : nil
+        }
+
+        /// Notes the values of the placeholders of a segment; each ends where the literal after it is found first.
+        private mutating func capture(_ segment: Bytes, around literals: [[UInt8]]) -> Bool {
+            guard let prefix = literals.first, let suffix = literals.last, segment.starts(with: prefix) else {
+                return false
+            }
+            var start = segment.startIndex + prefix.count
+            for literal in literals[1..<(literals.count - 1)] {
+                var end = start + 1
+                while end + literal.count <= segment.endIndex, !segment[end...].starts(with: literal) { end += 1 }
+                guard end + literal.count <= segment.endIndex else { return false }
+                captures.append(start..<end)
+                start = end + literal.count
+            }
+            let end = segment.endIndex - suffix.count
+            guard start < end, segment[end...].elementsEqual(suffix) else { return false }
+            captures.append(start..<end)
+            return true
+        }
+    }
+}

@@ -1,0 +1,138 @@
+public import HTTPTypes
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Carries requests to handlers in the same process, with no socket.
+///
+/// It is the server transport on which handlers register and the client transport through which clients reach them: for tests, and for
+/// programs that bring their server along.
+///
+/// ```swift
+/// let transport = InProcessTransport()
+/// try PetStore().registerHandlers(on: transport, serverURL: URL(string: "/v1")!)
+///
+/// let client = Client(serverURL: URL(string: "http://pets.test/v1")!, transport: transport)
+/// let pet = try await client.getPet(path: .init(petId: "a/b")).ok.body.json
+/// // GET /v1/pets/a%2Fb
+/// ```
+///
+/// Requests are handled as over a network: paths are joined with the path of the base URL, path parameters are percent-decoded, an unknown
+/// path is answered by 404, a known path with another method by 405 with `allow`, an error that no middleware handled by 500. Responses
+/// to HEAD and those with status 204 or 304 lose their body.
+///
+/// Bodies are passed through as they are: a streamed body is read only as fast as the other side reads it. The handler runs in the task
+/// of the caller, so cancelling the caller cancels the handler.
+public final class InProcessTransport: Sendable {
+
+    private let router = Mutex(PathRouter<Handler>())
+    private let onUnhandledError: (@Sendable (any Error) -> Void)?
+
+    /// Creates a transport with no handlers.
+    /// - Parameter onUnhandledError: Called with each error of a handler that becomes a 500.
+    public init(onUnhandledError: (@Sendable (any Error) -> Void)? = nil) {
+        self.onUnhandledError = onUnhandledError
+    }
+}
+
+extension InProcessTransport: ServerTransport {
+
+    /// Registers the handler of an operation.
+    /// - Parameters:
+    ///   - handler: What answers the request.
+    ///   - method: The method of the operation.
+    ///   - path: The path of the operation; placeholders such as `{petId}` may stand anywhere in a segment.
+    /// - Throws: ``RouteError`` if the path is not a template or has a handler for the method already.
+    public func register(_ handler: @escaping Handler, method: HTTPRequest.Method, path: String) throws {
+        try router.withLock { router in
+            try router.add(handler, method: method, template: path)
+        }
+    }
+}
+
+extension InProcessTransport: ClientTransport {
+
+    /// Answers a request by the handler registered for it.
+    /// - Parameters:
+    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - body: The body of the request, or nil if it has none.
+    ///   - baseURL: The URL of the server, of which only scheme, host and path matter.
+    ///   - operationID: The operation of the document; it has no influence.
+    /// - Returns: The response of the handler.
+    /// - Throws: `CancellationError` if the task was cancelled.
+    public func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        try Task.checkCancellation()
+        var request = request
+        let path = baseURL.requestTarget(appending: request.path)
+        request.path = path
+        if request.scheme == nil { request.scheme = baseURL.scheme }
+        if request.authority == nil { request.authority = baseURL.authority }
+
+        let router = router.withLock { $0 }
+        switch router.match(request.method, path) {
+        case .notFound:
+            return (HTTPResponse(status: .notFound), nil)
+        case .methodNotAllowed(let allowed):
+            let methods = allowed.map(\.rawValue).joined(separator: ", ")
+            return (HTTPResponse(status: .methodNotAllowed, headerFields: [.allow: methods]), nil)
+        case .found(let handler, _, let parameters):
+            return try await answer(request, body: body, parameters: parameters, by: handler)
+        }
+    }
+
+    private func answer(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        parameters: [String: Substring],
+        by handler: Handler
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        do {
+            let (response, body) = try await handler(request, body, ServerRequestMetadata(pathParameters: parameters))
+            return (response, response.mayHaveBody(toRequest: request) ? body : nil)
+        } catch {
+            try Task.checkCancellation()
+            onUnhandledError?(error)
+            return (HTTPResponse(status: .internalServerError), nil)
+        }
+    }
+}
+
+extension URL {
+
+    /// The path of this URL followed by the path of a request, both percent-encoded as they are.
+    ///
+    /// `https://example.com/v1/` and `/pets/a%2Fb?q=1` give `/v1/pets/a%2Fb?q=1`.
+    package func requestTarget(appending path: String?) -> String {
+        var target = self.path(percentEncoded: true)
+        while target.utf8.last == UInt8(ascii: "/") { target.removeLast() }
+        guard let path, !path.isEmpty else { return target.isEmpty ? "/" : target }
+        if path.utf8.first != UInt8(ascii: "/"), path.utf8.first != UInt8(ascii: "?") || target.isEmpty {
+            target += "/"
+        }
+        return target.isEmpty ? path : target + path
+    }
+
+    /// Host and port, as they stand in a request.
+    package var authority: String? {
+        guard let host = host(percentEncoded: true) else { return nil }
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return port.map { "\(name):\($0)" } ?? name
+    }
+}
+
+extension HTTPResponse {
+
+    /// Whether HTTP allows a body in this response: not after HEAD, nor with the statuses 1xx, 204 and 304.
+    package func mayHaveBody(toRequest request: HTTPRequest) -> Bool {
+        request.method != .head && status.kind != .informational && status != .noContent && status != .notModified
+    }
+}
