@@ -1,0 +1,84 @@
+public import StreamingJSON
+
+/// A file that belongs to a field.
+///
+/// A record that was read has ``downloadURL`` and no ``receipt``; what an upload gave has a receipt, and is the value to
+/// write. An asset that was read cannot be written into another record; use `assets/rereference`.
+///
+/// ```json
+/// {"fileChecksum":"AUStEc…","receipt":"…","size":51682}
+/// ```
+public struct Asset: Hashable, Sendable {
+    /// The signature of the file's content, base64 of 21 bytes.
+    public var fileChecksum: String?
+    /// The file's length in bytes.
+    public var size: Int64?
+    /// The encryption key of the file; private databases only.
+    public var wrappingKey: String?
+    /// The signature of the encrypted file; private databases only.
+    public var referenceChecksum: String?
+    /// Where to fetch the file, for about an hour. Holds `${f}` in the place of a file name. Only in responses.
+    public var downloadURL: String?
+    /// Proof of the upload. Only in requests.
+    public var receipt: String?
+    /// The members that have no property here.
+    public var otherKeys = OtherKeys()
+
+    /// Makes an asset dictionary. Absent parts are left out of the JSON.
+    public init(
+        fileChecksum: String? = nil,
+        size: Int64? = nil,
+        wrappingKey: String? = nil,
+        referenceChecksum: String? = nil,
+        downloadURL: String? = nil,
+        receipt: String? = nil
+    ) {
+        self.fileChecksum = fileChecksum
+        self.size = size
+        self.wrappingKey = wrappingKey
+        self.referenceChecksum = referenceChecksum
+        self.downloadURL = downloadURL
+        self.receipt = receipt
+    }
+}
+
+extension Asset: JSONReadable, JSONWritable {
+    private static let keys = JSONKeys(
+        "fileChecksum",
+        "size",
+        "wrappingKey",
+        "referenceChecksum",
+        "downloadURL",
+        "receipt"
+    )
+
+    /// Reads an asset dictionary.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        self.init()
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: Self.keys) {
+            switch key {
+            case 0: fileChecksum = try otherKeys.read(key, from: &reader)
+            case 1: size = try otherKeys.read(key, from: &reader)
+            case 2: wrappingKey = try otherKeys.read(key, from: &reader)
+            case 3: referenceChecksum = try otherKeys.read(key, from: &reader)
+            case 4: downloadURL = try otherKeys.read(key, from: &reader)
+            case 5: receipt = try otherKeys.read(key, from: &reader)
+            default: try otherKeys.keep(from: &reader)
+            }
+        }
+    }
+
+    /// Writes the parts that are there.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        otherKeys.write(0, "fileChecksum", fileChecksum, to: &writer)
+        otherKeys.write(1, "size", size, to: &writer)
+        otherKeys.write(2, "wrappingKey", wrappingKey, to: &writer)
+        otherKeys.write(3, "referenceChecksum", referenceChecksum, to: &writer)
+        otherKeys.write(4, "downloadURL", downloadURL, to: &writer)
+        otherKeys.write(5, "receipt", receipt, to: &writer)
+        otherKeys.writeMembers(to: &writer)
+        writer.endObject()
+    }
+}

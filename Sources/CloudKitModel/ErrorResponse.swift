@@ -1,0 +1,352 @@
+public import StreamingJSON
+
+/// The service's code for what went wrong, `serverErrorCode`. Codes that are not listed here are kept as they came.
+///
+/// From the archived "CloudKit Web Services Reference", page Error Codes, and CloudKit JS 2.6.4.
+public struct ServerErrorCode: OpenString {
+    /// The spelling on the wire.
+    public var rawValue: String
+
+    /// Makes the code spelled `rawValue`.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// `ACCESS_DENIED` (403): no permission for the endpoint, record, zone or database.
+    public static let accessDenied: ServerErrorCode = "ACCESS_DENIED"
+    /// `ATOMIC_ERROR` (400): another operation of the atomic batch failed.
+    public static let atomicError: ServerErrorCode = "ATOMIC_ERROR"
+    /// `AUTHENTICATION_FAILED` (401): the credentials were rejected.
+    public static let authenticationFailed: ServerErrorCode = "AUTHENTICATION_FAILED"
+    /// `AUTHENTICATION_REQUIRED` (421): a user has to sign in; `redirectURL` says where.
+    public static let authenticationRequired: ServerErrorCode = "AUTHENTICATION_REQUIRED"
+    /// `BAD_REQUEST` (400): the request is not valid.
+    public static let badRequest: ServerErrorCode = "BAD_REQUEST"
+    /// `CONFLICT` (409): the record's change tag is old.
+    public static let conflict: ServerErrorCode = "CONFLICT"
+    /// `EXISTS` (409): what was to be created exists already.
+    public static let exists: ServerErrorCode = "EXISTS"
+    /// `INTERNAL_ERROR` (500): a fault of the service; also the answer to a duplicate subscription.
+    public static let internalError: ServerErrorCode = "INTERNAL_ERROR"
+    /// `NOT_FOUND` (404): no such thing, or no such endpoint.
+    public static let notFound: ServerErrorCode = "NOT_FOUND"
+    /// `QUOTA_EXCEEDED` (413): the app's quota (public database) or the user's (private) is used up.
+    public static let quotaExceeded: ServerErrorCode = "QUOTA_EXCEEDED"
+    /// `THROTTLED` (429): too many requests; `retryAfter` says when to come back.
+    public static let throttled: ServerErrorCode = "THROTTLED"
+    /// `TRY_AGAIN_LATER` (503): a passing fault.
+    public static let tryAgainLater: ServerErrorCode = "TRY_AGAIN_LATER"
+    /// `UNIQUE_FIELD_ERROR`: the rule of a unique field was broken.
+    public static let uniqueFieldError: ServerErrorCode = "UNIQUE_FIELD_ERROR"
+    /// `VALIDATING_REFERENCE_ERROR` (412): the rule of a validating reference was broken.
+    public static let validatingReferenceError: ServerErrorCode = "VALIDATING_REFERENCE_ERROR"
+    /// `ZONE_NOT_FOUND` (404): there is no such zone.
+    public static let zoneNotFound: ServerErrorCode = "ZONE_NOT_FOUND"
+    /// `ZONE_BUSY`: the zone is busy.
+    public static let zoneBusy: ServerErrorCode = "ZONE_BUSY"
+    /// `UNKNOWN_ERROR`: never on the wire; stands where an error dictionary holds no code.
+    public static let unknownError: ServerErrorCode = "UNKNOWN_ERROR"
+}
+
+/// An error dictionary of the service: the whole body of a failed request, and the core of every failed item.
+///
+/// ```json
+/// {"uuid":"4f02…","serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"request needs authorization",
+///  "redirectURL":"https://…"}
+/// ```
+public struct ErrorResponse: Error, Hashable, Sendable {
+    /// What went wrong; ``ServerErrorCode/unknownError`` when the dictionary has no `serverErrorCode`.
+    public var serverErrorCode: ServerErrorCode
+    /// The service's words for it. Apple's own containers send `serverErrorMessage` instead, which is read as well.
+    public var reason: String?
+    /// Seconds to wait before the request may be sent again; `nil` means it should not be.
+    public var retryAfter: Double?
+    /// The service's name for this request, to be quoted to Apple.
+    public var uuid: String?
+    /// Where a user can sign in; with `AUTHENTICATION_REQUIRED` only. `redirectUrl` is read as well.
+    public var redirectURL: String?
+    /// A code that an extension of the container gave.
+    public var extensionErrorCode: String?
+    /// The members that have no property here.
+    public var otherKeys = OtherKeys()
+    private var spelling = WireNote((message: false, url: false))
+
+    /// Makes an error dictionary. Absent parts are left out of the JSON.
+    public init(
+        serverErrorCode: ServerErrorCode,
+        reason: String? = nil,
+        retryAfter: Double? = nil,
+        uuid: String? = nil,
+        redirectURL: String? = nil
+    ) {
+        self.serverErrorCode = serverErrorCode
+        self.reason = reason
+        self.retryAfter = retryAfter
+        self.uuid = uuid
+        self.redirectURL = redirectURL
+    }
+}
+
+extension ErrorResponse: JSONReadable, JSONWritable {
+    private static let keys = JSONKeys(
+        "uuid",
+        "serverErrorCode",
+        "reason",
+        "retryAfter",
+        "redirectURL",
+        "extensionErrorCode",
+        "serverErrorMessage",
+        "redirectUrl",
+        "recordName",
+        "zoneID",
+        "subscriptionID"
+    )
+
+    /// Reads an error dictionary. An item's own key (`recordName`, `zoneID`, `subscriptionID`) is kept in ``otherKeys``.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        var item = ItemKeys()
+        try self.init(json: &reader, item: &item)
+        for (name, raw) in [
+            ("recordName", item.recordName), ("zoneID", item.zoneID), ("subscriptionID", item.subscriptionID),
+        ] {
+            if let raw { otherKeys[name] = raw }
+        }
+    }
+
+    /// The values of the keys that tell which item an error dictionary belongs to.
+    struct ItemKeys {
+        var recordName: JSONRawValue?
+        var zoneID: JSONRawValue?
+        var subscriptionID: JSONRawValue?
+    }
+
+    /// Reads an error dictionary and puts the keys that name its item into `item`.
+    init(json reader: inout JSONReader, item: inout ItemKeys) throws(JSONError) {
+        self.init(serverErrorCode: .unknownError)
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: Self.keys) {
+            switch key {
+            case 0: uuid = try otherKeys.read(key, from: &reader)
+            case 1: serverErrorCode = try otherKeys.read(key, from: &reader) ?? .unknownError
+            case 2: reason = try otherKeys.read(key, from: &reader) ?? reason
+            case 3: retryAfter = try otherKeys.read(key, from: &reader)
+            case 4: redirectURL = try otherKeys.read(key, from: &reader) ?? redirectURL
+            case 5: extensionErrorCode = try otherKeys.read(key, from: &reader)
+            case 6:
+                guard reason == nil else {
+                    try otherKeys.keep(from: &reader)
+                    continue
+                }
+                reason = try otherKeys.read(key, from: &reader)
+                spelling.value.message = reason != nil
+            case 7:
+                guard redirectURL == nil else {
+                    try otherKeys.keep(from: &reader)
+                    continue
+                }
+                redirectURL = try otherKeys.read(key, from: &reader)
+                spelling.value.url = redirectURL != nil
+            case 8: item.recordName = try reader.readRawValue()
+            case 9: item.zoneID = try reader.readRawValue()
+            case 10: item.subscriptionID = try reader.readRawValue()
+            default: try otherKeys.keep(from: &reader)
+            }
+        }
+    }
+
+    /// Writes `{"uuid":…,"serverErrorCode":…,"reason":…,…}`.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        writeMembers(to: &writer)
+        writer.endObject()
+    }
+
+    /// Writes the members alone, for the error dictionaries of items.
+    func writeMembers(to writer: inout JSONWriter) {
+        otherKeys.write(0, "uuid", uuid, to: &writer)
+        otherKeys.write(1, "serverErrorCode", serverErrorCode == .unknownError ? nil : serverErrorCode, to: &writer)
+        otherKeys.write(5, "extensionErrorCode", extensionErrorCode, to: &writer)
+        if spelling.value.message {
+            otherKeys.write(6, "serverErrorMessage", reason, to: &writer)
+        } else {
+            otherKeys.write(2, "reason", reason, to: &writer)
+        }
+        otherKeys.write(3, "retryAfter", retryAfter, to: &writer)
+        if spelling.value.url {
+            otherKeys.write(7, "redirectUrl", redirectURL, to: &writer)
+        } else {
+            otherKeys.write(4, "redirectURL", redirectURL, to: &writer)
+        }
+        otherKeys.writeMembers(to: &writer)
+    }
+}
+
+/// Why one record of a batch failed.
+///
+/// ```json
+/// {"recordName":"A","reason":"client oplock error updating record","serverErrorCode":"CONFLICT"}
+/// ```
+///
+/// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
+@dynamicMemberLookup
+public struct RecordError: Error, Hashable, Sendable {
+    /// The record's name, as far as the service gave it.
+    public var recordName: String?
+    /// The error dictionary's common members.
+    public var response: ErrorResponse
+
+    /// Makes a record's error.
+    public init(recordName: String?, response: ErrorResponse) {
+        self.recordName = recordName
+        self.response = response
+    }
+
+    /// Makes a record's error.
+    public init(
+        recordName: String?,
+        serverErrorCode: ServerErrorCode,
+        reason: String? = nil,
+        retryAfter: Double? = nil
+    ) {
+        self.recordName = recordName
+        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason, retryAfter: retryAfter)
+    }
+
+    /// A part of ``response``.
+    public subscript<Part>(dynamicMember path: WritableKeyPath<ErrorResponse, Part>) -> Part {
+        get { response[keyPath: path] }
+        set { response[keyPath: path] = newValue }
+    }
+}
+
+extension RecordError: JSONReadable, JSONWritable {
+    /// Reads the error dictionary of a record.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        var item = ErrorResponse.ItemKeys()
+        response = try ErrorResponse(json: &reader, item: &item)
+        recordName = try item.recordName?.read(String?.self) ?? nil
+        response.otherKeys["zoneID"] = item.zoneID
+        response.otherKeys["subscriptionID"] = item.subscriptionID
+    }
+
+    /// Writes `{"recordName":…,"serverErrorCode":…,"reason":…}`.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        if let recordName {
+            writer.key("recordName")
+            writer.write(recordName)
+        }
+        response.writeMembers(to: &writer)
+        writer.endObject()
+    }
+}
+
+/// Why one zone of a batch failed.
+///
+/// ```json
+/// {"zoneID":{"zoneName":"Notes"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"…"}
+/// ```
+///
+/// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
+@dynamicMemberLookup
+public struct ZoneError: Error, Hashable, Sendable {
+    /// The zone, as far as the service gave it.
+    public var zoneID: ZoneID?
+    /// The error dictionary's common members.
+    public var response: ErrorResponse
+
+    /// Makes a zone's error.
+    public init(zoneID: ZoneID?, response: ErrorResponse) {
+        self.zoneID = zoneID
+        self.response = response
+    }
+
+    /// Makes a zone's error.
+    public init(zoneID: ZoneID?, serverErrorCode: ServerErrorCode, reason: String? = nil, retryAfter: Double? = nil) {
+        self.zoneID = zoneID
+        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason, retryAfter: retryAfter)
+    }
+
+    /// A part of ``response``.
+    public subscript<Part>(dynamicMember path: WritableKeyPath<ErrorResponse, Part>) -> Part {
+        get { response[keyPath: path] }
+        set { response[keyPath: path] = newValue }
+    }
+}
+
+extension ZoneError: JSONReadable, JSONWritable {
+    /// Reads the error dictionary of a zone.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        var item = ErrorResponse.ItemKeys()
+        response = try ErrorResponse(json: &reader, item: &item)
+        zoneID = try item.zoneID?.read(ZoneID?.self) ?? nil
+        response.otherKeys["recordName"] = item.recordName
+        response.otherKeys["subscriptionID"] = item.subscriptionID
+    }
+
+    /// Writes `{"zoneID":{…},"serverErrorCode":…,"reason":…}`.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        if let zoneID {
+            writer.key("zoneID")
+            writer.write(zoneID)
+        }
+        response.writeMembers(to: &writer)
+        writer.endObject()
+    }
+}
+
+/// Why one subscription of a batch failed.
+///
+/// ```json
+/// {"subscriptionID":"second","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}
+/// ```
+///
+/// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
+@dynamicMemberLookup
+public struct SubscriptionError: Error, Hashable, Sendable {
+    /// The subscription's name, as far as the service gave it.
+    public var subscriptionID: String?
+    /// The error dictionary's common members.
+    public var response: ErrorResponse
+
+    /// Makes a subscription's error.
+    public init(subscriptionID: String?, response: ErrorResponse) {
+        self.subscriptionID = subscriptionID
+        self.response = response
+    }
+
+    /// Makes a subscription's error.
+    public init(subscriptionID: String?, serverErrorCode: ServerErrorCode, reason: String? = nil) {
+        self.subscriptionID = subscriptionID
+        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason)
+    }
+
+    /// A part of ``response``.
+    public subscript<Part>(dynamicMember path: WritableKeyPath<ErrorResponse, Part>) -> Part {
+        get { response[keyPath: path] }
+        set { response[keyPath: path] = newValue }
+    }
+}
+
+extension SubscriptionError: JSONReadable, JSONWritable {
+    /// Reads the error dictionary of a subscription; `subscriptionId` is kept among the other keys.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        var item = ErrorResponse.ItemKeys()
+        response = try ErrorResponse(json: &reader, item: &item)
+        subscriptionID = try item.subscriptionID?.read(String?.self) ?? nil
+        response.otherKeys["recordName"] = item.recordName
+        response.otherKeys["zoneID"] = item.zoneID
+    }
+
+    /// Writes `{"subscriptionID":…,"serverErrorCode":…,"reason":…}`.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        if let subscriptionID {
+            writer.key("subscriptionID")
+            writer.write(subscriptionID)
+        }
+        response.writeMembers(to: &writer)
+        writer.endObject()
+    }
+}

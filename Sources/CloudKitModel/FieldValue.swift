@@ -1,0 +1,279 @@
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The value of a record's field.
+///
+/// ```swift
+/// var note = Record(recordType: "Note")
+/// note["title"] = "Hello"            // {"value":"Hello","type":"STRING"}
+/// note["count"] = 3                  // {"value":3,"type":"INT64"}
+/// note["rating"] = 4.0               // {"value":4.0,"type":"DOUBLE"}
+/// note["tags"] = .list(["a", "b"])   // {"value":["a","b"],"type":"STRING_LIST"}
+/// note["secret"] = .encrypted("x")   // {"value":"x","type":"STRING","isEncrypted":true}
+/// note["old"] = .null                // {"value":null}, which clears the field
+/// ```
+///
+/// Every value is written with its type, since the service infers only strings and whole numbers. What is read in another
+/// form than it would be written in (an untagged value, a type of Apple's own, numbers as strings, a key nobody knows)
+/// becomes ``verbatim(_:)``: it is typed as far as it can be, and written as it came. So no field ever fails to read.
+///
+/// ## Topics
+/// ### Looking at a value
+/// - ``stringValue``
+/// - ``int64Value``
+/// - ``doubleValue``
+/// - ``timestampValue``
+/// - ``plain``
+/// - ``type``
+public enum FieldValue: Hashable, Sendable {
+    /// A string, `STRING`.
+    case string(String)
+    /// A whole number, `INT64`.
+    case int64(Int64)
+    /// A floating-point number, `DOUBLE`.
+    case double(Double)
+    /// A point in time, `TIMESTAMP`: whole milliseconds since 1970 on the wire.
+    case timestamp(Date)
+    /// Bytes, `BYTES`: base64 on the wire.
+    case bytes(Data)
+    /// A pointer to another record, `REFERENCE`.
+    indirect case reference(Reference)
+    /// A file, `ASSETID`.
+    indirect case asset(Asset)
+    /// A place on Earth, `LOCATION`.
+    indirect case location(Location)
+    /// Strings, `STRING_LIST`.
+    case stringList([String])
+    /// Whole numbers, `INT64_LIST`.
+    case int64List([Int64])
+    /// Floating-point numbers, `DOUBLE_LIST`.
+    case doubleList([Double])
+    /// Points in time, `TIMESTAMP_LIST`.
+    case timestampList([Date])
+    /// Byte strings, `BYTES_LIST`.
+    case bytesList([Data])
+    /// Pointers to other records, `REFERENCE_LIST`.
+    case referenceList([Reference])
+    /// Files, `ASSETID_LIST`.
+    case assetList([Asset])
+    /// Places, `LOCATION_LIST`.
+    case locationList([Location])
+    /// No value, which clears the field when it is written: `{"value":null}`.
+    case null
+    /// A value that the service encrypts, `"isEncrypted":true`. Not in public databases, and not to be queried.
+    indirect case encrypted(FieldValue)
+    /// A value of a type that has no case here, or that does not look like its type.
+    indirect case unknown(type: FieldType?, value: JSONRawValue)
+    /// A value that came in another form than it would be written in, with that form.
+    indirect case verbatim(Verbatim)
+
+    /// A field's value in the form in which it came.
+    public struct Verbatim: Hashable, Sendable {
+        /// What the value means; never ``FieldValue/verbatim(_:)``.
+        public let value: FieldValue
+        /// The type that stood beside it, or `nil` when there was none.
+        public let type: FieldType?
+        /// The whole field dictionary, `{"value":…,"type":…}`.
+        public let json: JSONRawValue
+    }
+}
+
+// MARK: Making values
+
+extension FieldValue {
+    /// A truth value. The service has no type for them; they are stored as `INT64` 0 and 1.
+    ///
+    /// ```swift
+    /// note["isDone"] = .bool(true)  // {"value":1,"type":"INT64"}
+    /// ```
+    public static func bool(_ value: Bool) -> FieldValue { .int64(value ? 1 : 0) }
+
+    /// A list of strings, `STRING_LIST`.
+    public static func list(_ values: [String]) -> FieldValue { .stringList(values) }
+    /// A list of whole numbers, `INT64_LIST`.
+    public static func list(_ values: [Int]) -> FieldValue { .int64List(values.map(Int64.init)) }
+    /// A list of whole numbers, `INT64_LIST`.
+    public static func list(_ values: [Int64]) -> FieldValue { .int64List(values) }
+    /// A list of floating-point numbers, `DOUBLE_LIST`.
+    public static func list(_ values: [Double]) -> FieldValue { .doubleList(values) }
+    /// A list of points in time, `TIMESTAMP_LIST`.
+    public static func list(_ values: [Date]) -> FieldValue { .timestampList(values) }
+    /// A list of byte strings, `BYTES_LIST`.
+    public static func list(_ values: [Data]) -> FieldValue { .bytesList(values) }
+    /// A list of pointers to records, `REFERENCE_LIST`.
+    public static func list(_ values: [Reference]) -> FieldValue { .referenceList(values) }
+    /// A list of files, `ASSETID_LIST`.
+    public static func list(_ values: [Asset]) -> FieldValue { .assetList(values) }
+    /// A list of places, `LOCATION_LIST`.
+    public static func list(_ values: [Location]) -> FieldValue { .locationList(values) }
+}
+
+extension FieldValue: ExpressibleByStringInterpolation {
+    /// Makes a ``string(_:)``.
+    public init(stringLiteral value: String) { self = .string(value) }
+}
+
+extension FieldValue: ExpressibleByIntegerLiteral {
+    /// Makes an ``int64(_:)``.
+    public init(integerLiteral value: Int64) { self = .int64(value) }
+}
+
+extension FieldValue: ExpressibleByFloatLiteral {
+    /// Makes a ``double(_:)``.
+    public init(floatLiteral value: Double) { self = .double(value) }
+}
+
+extension FieldValue: ExpressibleByBooleanLiteral {
+    /// Makes an ``int64(_:)`` of 0 or 1.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+}
+
+// MARK: Looking at values
+
+extension FieldValue {
+    /// The value without the wrappings ``encrypted(_:)`` and ``verbatim(_:)``.
+    public var plain: FieldValue {
+        switch self {
+        case .encrypted(let value): return value.plain
+        case .verbatim(let verbatim): return verbatim.value.plain
+        default: return self
+        }
+    }
+
+    /// Whether the value is, or came, encrypted (`isEncrypted`).
+    public var isEncrypted: Bool {
+        switch self {
+        case .encrypted: return true
+        case .verbatim(let verbatim): return verbatim.value.isEncrypted
+        default: return false
+        }
+    }
+
+    /// Whether the value is null.
+    public var isNull: Bool { plain == .null }
+
+    /// The type that stands beside the value on the wire; `nil` for nulls and for values that came without one.
+    public var type: FieldType? {
+        switch self {
+        case .string: return .string
+        case .int64: return .int64
+        case .double: return .double
+        case .timestamp: return .timestamp
+        case .bytes: return .bytes
+        case .reference: return .reference
+        case .asset: return .asset
+        case .location: return .location
+        case .stringList: return .stringList
+        case .int64List: return .int64List
+        case .doubleList: return .doubleList
+        case .timestampList: return .timestampList
+        case .bytesList: return .bytesList
+        case .referenceList: return .referenceList
+        case .assetList: return .assetList
+        case .locationList: return .locationList
+        case .null: return nil
+        case .encrypted(let value): return value.type
+        case .unknown(let type, _): return type
+        case .verbatim(let verbatim): return verbatim.type
+        }
+    }
+
+    /// The string of a `STRING`, encrypted or not.
+    public var stringValue: String? {
+        if case .string(let value) = plain { value } else { nil }
+    }
+
+    /// The number of an `INT64`, encrypted or not.
+    public var int64Value: Int64? {
+        if case .int64(let value) = plain { value } else { nil }
+    }
+
+    /// Whether the number of an `INT64` is not 0.
+    public var boolValue: Bool? {
+        if case .int64(let value) = plain { value != 0 } else { nil }
+    }
+
+    /// The number of a `DOUBLE`, encrypted or not. Whole numbers (`INT64`) are converted.
+    public var doubleValue: Double? {
+        switch plain {
+        case .double(let value): return value
+        case .int64(let value): return Double(value)
+        default: return nil
+        }
+    }
+
+    /// The point in time of a `TIMESTAMP`, encrypted or not.
+    public var timestampValue: Date? {
+        if case .timestamp(let value) = plain { value } else { nil }
+    }
+
+    /// The bytes of `BYTES` or `ENCRYPTED_BYTES`.
+    public var bytesValue: Data? {
+        if case .bytes(let value) = plain { value } else { nil }
+    }
+
+    /// The pointer of a `REFERENCE`.
+    public var referenceValue: Reference? {
+        if case .reference(let value) = plain { value } else { nil }
+    }
+
+    /// The file of an `ASSETID` or `ASSET`.
+    public var assetValue: Asset? {
+        if case .asset(let value) = plain { value } else { nil }
+    }
+
+    /// The place of a `LOCATION`.
+    public var locationValue: Location? {
+        if case .location(let value) = plain { value } else { nil }
+    }
+
+    /// The strings of a `STRING_LIST`.
+    public var stringListValue: [String]? {
+        if case .stringList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The numbers of an `INT64_LIST`.
+    public var int64ListValue: [Int64]? {
+        if case .int64List(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The numbers of a `DOUBLE_LIST`.
+    public var doubleListValue: [Double]? {
+        if case .doubleList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The points in time of a `TIMESTAMP_LIST`.
+    public var timestampListValue: [Date]? {
+        if case .timestampList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The byte strings of a `BYTES_LIST`.
+    public var bytesListValue: [Data]? {
+        if case .bytesList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The pointers of a `REFERENCE_LIST`.
+    public var referenceListValue: [Reference]? {
+        if case .referenceList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The files of an `ASSETID_LIST` or `ASSET_LIST`.
+    public var assetListValue: [Asset]? {
+        if case .assetList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// The places of a `LOCATION_LIST`.
+    public var locationListValue: [Location]? {
+        if case .locationList(let values) = plain { values } else { emptyList() }
+    }
+
+    /// An empty list of no known type (`UNKNOWN_LIST`, or untagged `[]`) is an empty list of any type.
+    private func emptyList<Element>() -> [Element]? {
+        if case .unknown(_, let value) = plain, (try? value.read([JSONValue].self))?.isEmpty == true { [] } else { nil }
+    }
+}

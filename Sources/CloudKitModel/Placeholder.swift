@@ -1,1 +1,0 @@
-// The first source of CloudKitModel takes this file's place.

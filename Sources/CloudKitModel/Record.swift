@@ -1,0 +1,417 @@
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A record: named fields, with what the service keeps about them.
+///
+/// ```swift
+/// var note = Record(recordType: "Note", recordName: "A")
+/// note["title"] = "Hello"
+/// note["count"] = 3
+/// if let title = note["title"]?.stringValue { … }
+/// // {"recordName":"A","recordType":"Note","fields":{
+/// //     "title":{"value":"Hello","type":"STRING"},"count":{"value":3,"type":"INT64"}}}
+/// ```
+///
+/// Records of change feeds may be deleted: they have a name, a change tag and ``isDeleted``, and no type.
+/// Reading a record and writing it gives JSON equal in meaning to what was read; what has no property here is kept in
+/// ``otherKeys``.
+///
+/// ## Topics
+/// ### Identity
+/// - ``recordName``
+/// - ``recordType``
+/// - ``zoneID``
+/// - ``recordChangeTag``
+/// ### Content
+/// - ``subscript(_:)``
+/// - ``fields``
+/// ### Sharing
+/// - ``parent``
+/// - ``share``
+/// - ``shortGUID``
+/// - ``participants``
+public struct Record: Hashable, Sendable {
+    /// Who touched a record, when and with what.
+    public struct Stamp: Hashable, Sendable {
+        /// When; whole milliseconds on the wire.
+        public var timestamp: Date {
+            get { time.date }
+            set { time.date = newValue }
+        }
+        private var time: WireDate
+        /// The user record name of the person, or of the server key.
+        public var userRecordName: String?
+        /// The device: 64 hex digits, or a short text such as `2` for the web.
+        public var deviceID: String?
+        /// The members that have no property here.
+        public var otherKeys = OtherKeys()
+
+        /// Makes a stamp.
+        public init(timestamp: Date, userRecordName: String? = nil, deviceID: String? = nil) {
+            self.time = WireDate(timestamp)
+            self.userRecordName = userRecordName
+            self.deviceID = deviceID
+        }
+    }
+
+    /// The record's name, unique in its zone; `nil` lets the service make one.
+    public var recordName: String?
+    /// The record's type; `nil` for deleted records of change feeds.
+    public var recordType: String?
+    /// The version of the record; changes with every save. Opaque.
+    public var recordChangeTag: String?
+    /// The fields.
+    public var fields: Fields
+    /// Who created the record.
+    public var created: Stamp?
+    /// Who changed it last.
+    public var modified: Stamp?
+    /// The record's zone; in responses only. Requests name the zone once, beside the records, and one in here is ignored.
+    public var zoneID: ZoneID?
+    /// The members that have no property here.
+    public var otherKeys = OtherKeys()
+    /// Fields that plug-ins of the service added; empty but for Apple's own containers.
+    public var pluginFields: Fields?
+    private var deleted: Bool?
+    private var sharing: Box<Sharing>?
+    private var hadFields = WireNote(false)
+
+    /// Makes a record to be saved.
+    ///
+    /// - Parameters:
+    ///   - recordType: The type, such as `Note`.
+    ///   - recordName: The name; the service makes one when it is `nil`.
+    ///   - fields: The fields in the order in which they are to be written.
+    public init(recordType: String, recordName: String? = nil, fields: Fields = [:]) {
+        self.init(recordName: recordName, recordType: recordType, fields: fields)
+    }
+
+    /// Makes a record of whatever parts there are, as a change feed or the request to delete needs it.
+    public init(
+        recordName: String?,
+        recordType: String? = nil,
+        recordChangeTag: String? = nil,
+        fields: Fields = [:],
+        created: Stamp? = nil,
+        modified: Stamp? = nil,
+        isDeleted: Bool? = nil,
+        zoneID: ZoneID? = nil
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.fields = fields
+        self.created = created
+        self.modified = modified
+        self.zoneID = zoneID
+        self.deleted = isDeleted
+    }
+
+    /// The value of a field; `nil` when the record does not have it. Assigning `nil` removes the field from this value and
+    /// leaves it alone at the service; assign ``FieldValue/null`` to clear it there.
+    public subscript(name: String) -> FieldValue? {
+        get { fields[name] }
+        set { fields[name] = newValue }
+    }
+
+    /// Whether the record was deleted, `deleted`. Writing `"deleted":false` needs an assignment of `false`.
+    public var isDeleted: Bool {
+        get { deleted ?? false }
+        set { deleted = newValue }
+    }
+}
+
+// MARK: Sharing
+
+extension Record {
+    /// The rare parts, together on the heap.
+    fileprivate struct Sharing: Hashable, Sendable {
+        var parent: Reference?
+        var share: Reference?
+        var shortGUID: String?
+        var createShortGUID: Bool?
+        var forRecord: RecordVersion?
+        var publicPermission: SharePermission?
+        var participants: [Participant]?
+        var owner: Participant?
+        var currentUserParticipant: Participant?
+    }
+
+    fileprivate var parts: Sharing {
+        get { sharing?.value ?? Sharing() }
+        set { sharing = Box(newValue) }
+    }
+
+    /// The record above this one in the hierarchy that is shared as a whole.
+    public var parent: Reference? {
+        get { sharing?.value.parent }
+        set { parts.parent = newValue }
+    }
+
+    /// The share that this record is the root of; in responses only.
+    public var share: Reference? {
+        get { sharing?.value.share }
+        set { parts.share = newValue }
+    }
+
+    /// The short name that opens the share, such as `02aPe3Jgy3COgyPaWfUJPyfFw`; in responses only.
+    public var shortGUID: String? {
+        get { sharing?.value.shortGUID }
+        set { parts.shortGUID = newValue }
+    }
+
+    /// Whether saving the record shall make a ``shortGUID``; in requests only.
+    public var createShortGUID: Bool? {
+        get { sharing?.value.createShortGUID }
+        set { parts.createShortGUID = newValue }
+    }
+
+    /// The record to be shared; in requests to create a share only.
+    public var forRecord: RecordVersion? {
+        get { sharing?.value.forRecord }
+        set { parts.forRecord = newValue }
+    }
+
+    /// What people who are no participants of the share may do.
+    public var publicPermission: SharePermission? {
+        get { sharing?.value.publicPermission }
+        set { parts.publicPermission = newValue }
+    }
+
+    /// The people of a share, its owner among them.
+    public var participants: [Participant]? {
+        get { sharing?.value.participants }
+        set { parts.participants = newValue }
+    }
+
+    /// The owner of a share.
+    public var owner: Participant? {
+        get { sharing?.value.owner }
+        set { parts.owner = newValue }
+    }
+
+    /// The caller, as a participant of a share.
+    public var currentUserParticipant: Participant? {
+        get { sharing?.value.currentUserParticipant }
+        set { parts.currentUserParticipant = newValue }
+    }
+}
+
+// MARK: JSON
+
+extension Record: JSONReadable, JSONWritable {
+    // In the order of recorded replies, which is the order that is found quickest.
+    private static let keys = JSONKeys(
+        "recordName",
+        "recordType",
+        "fields",
+        "pluginFields",
+        "recordChangeTag",
+        "created",
+        "modified",
+        "deleted",
+        "zoneID",
+        "parent",
+        "share",
+        "shortGUID",
+        "createShortGUID",
+        "forRecord",
+        "publicPermission",
+        "participants",
+        "owner",
+        "currentUserParticipant",
+        "serverErrorCode",
+        "extensionErrorCode"
+    )
+
+    /// Reads a record dictionary.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        var isError = false
+        try self.init(json: &reader, stops: false, isError: &isError)
+    }
+
+    /// Reads a record dictionary; with `stops` it ends in its midst, `isError` set, when it turns out to be an error
+    /// dictionary.
+    init(json reader: inout JSONReader, stops: Bool, isError: inout Bool) throws(JSONError) {
+        self.init(recordName: nil)
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: Self.keys) {
+            switch key {
+            case 0: recordName = try otherKeys.read(key, from: &reader)
+            case 1: recordType = try otherKeys.read(key, from: &reader)
+            case 2:
+                if let read: Fields = try otherKeys.read(key, from: &reader) {
+                    fields = read
+                    hadFields.value = true
+                }
+            case 3: pluginFields = try otherKeys.read(key, from: &reader)
+            case 4: recordChangeTag = try otherKeys.read(key, from: &reader)
+            case 5: created = try readStamp(key, from: &reader)
+            case 6: modified = try readStamp(key, from: &reader)
+            case 7: deleted = try otherKeys.read(key, from: &reader)
+            case 8: zoneID = try otherKeys.read(key, from: &reader)
+            case 9: parent = try otherKeys.read(key, from: &reader)
+            case 10: share = try otherKeys.read(key, from: &reader)
+            case 11: shortGUID = try otherKeys.read(key, from: &reader)
+            case 12: createShortGUID = try otherKeys.read(key, from: &reader)
+            case 13: forRecord = try otherKeys.read(key, from: &reader)
+            case 14: publicPermission = try otherKeys.read(key, from: &reader)
+            case 15: participants = try otherKeys.read(key, from: &reader)
+            case 16: owner = try otherKeys.read(key, from: &reader)
+            case 17: currentUserParticipant = try otherKeys.read(key, from: &reader)
+            case 18, 19:
+                if stops, try reader.peekKind() != .null {
+                    isError = true
+                    return
+                }
+                try otherKeys.keep(from: &reader)
+            default:
+                try otherKeys.keep(from: &reader)
+            }
+        }
+    }
+
+    /// Reads a stamp; one without a timestamp is kept among the other keys.
+    private mutating func readStamp(_ key: Int, from reader: inout JSONReader) throws(JSONError) -> Stamp? {
+        let start = reader.position
+        do throws(JSONError) {
+            return try otherKeys.read(key, from: &reader)
+        } catch  where error.code == .missingKey {
+            reader.rewind(to: start)
+            otherKeys[Self.keys[key]] = try reader.readRawValue()
+            return nil
+        }
+    }
+
+    /// Writes the record dictionary. Empty fields are written only if the record was read with some.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        otherKeys.write(0, "recordName", recordName, to: &writer)
+        otherKeys.write(1, "recordType", recordType, to: &writer)
+        otherKeys.write(2, "fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
+        otherKeys.write(3, "pluginFields", pluginFields, to: &writer)
+        otherKeys.write(4, "recordChangeTag", recordChangeTag, to: &writer)
+        otherKeys.write(5, "created", created, to: &writer)
+        otherKeys.write(6, "modified", modified, to: &writer)
+        otherKeys.write(7, "deleted", deleted, to: &writer)
+        otherKeys.write(8, "zoneID", zoneID, to: &writer)
+        if sharing != nil || !otherKeys.isUnused {
+            writeSharing(parts, to: &writer)
+        }
+        otherKeys.writeMembers(to: &writer)
+        writer.endObject()
+    }
+
+    private func writeSharing(_ parts: Sharing, to writer: inout JSONWriter) {
+        for (index, name, reference) in [(9, "parent", parts.parent), (10, "share", parts.share)]
+            as [(Int, StaticString, Reference?)]
+        {
+            if let reference {
+                writer.key(name)
+                reference.write(json: &writer, omittingNoAction: true)
+            } else {
+                otherKeys.write(index, name, reference, to: &writer)
+            }
+        }
+        otherKeys.write(11, "shortGUID", parts.shortGUID, to: &writer)
+        otherKeys.write(12, "createShortGUID", parts.createShortGUID, to: &writer)
+        otherKeys.write(13, "forRecord", parts.forRecord, to: &writer)
+        otherKeys.write(14, "publicPermission", parts.publicPermission, to: &writer)
+        otherKeys.write(15, "participants", parts.participants, to: &writer)
+        otherKeys.write(16, "owner", parts.owner, to: &writer)
+        otherKeys.write(17, "currentUserParticipant", parts.currentUserParticipant, to: &writer)
+    }
+}
+
+extension Record.Stamp: JSONReadable, JSONWritable {
+    private static let keys = JSONKeys("timestamp", "userRecordName", "deviceID")
+
+    /// Reads a stamp; `timestamp` is needed.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        var time: WireDate?
+        var userRecordName: String?
+        var deviceID: String?
+        var otherKeys = OtherKeys()
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: Self.keys) {
+            switch key {
+            case 0: time = try otherKeys.read(key, from: &reader)
+            case 1: userRecordName = try otherKeys.read(key, from: &reader)
+            case 2: deviceID = try otherKeys.read(key, from: &reader)
+            default: try otherKeys.keep(from: &reader)
+            }
+        }
+        guard let time else {
+            throw reader.error(.missingKey, "a stamp needs \"timestamp\"")
+        }
+        self.time = time
+        self.userRecordName = userRecordName
+        self.deviceID = deviceID
+        self.otherKeys = otherKeys
+    }
+
+    /// Writes `{"timestamp":…,"userRecordName":…,"deviceID":…}`.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("timestamp")
+        writer.write(time)
+        otherKeys.write(1, "userRecordName", userRecordName, to: &writer)
+        otherKeys.write(2, "deviceID", deviceID, to: &writer)
+        otherKeys.writeMembers(to: &writer)
+        writer.endObject()
+    }
+}
+
+/// One item of a batch of records: the record, or why there is none.
+///
+/// An item is an error when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
+public enum RecordResult: Hashable, Sendable {
+    /// The record.
+    case record(Record)
+    /// The item's error; the others of the batch stand on their own.
+    case failure(RecordError)
+
+    /// The record; throws the item's error.
+    public func get() throws(RecordError) -> Record {
+        switch self {
+        case .record(let record): return record
+        case .failure(let error): throw error
+        }
+    }
+
+    /// The name of the record, as far as the service gave it.
+    public var recordName: String? {
+        switch self {
+        case .record(let record): return record.recordName
+        case .failure(let error): return error.recordName
+        }
+    }
+}
+
+extension RecordResult: JSONReadable, JSONWritable {
+    /// Reads an item.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        let start = reader.position
+        var isError = false
+        let record = try Record(json: &reader, stops: true, isError: &isError)
+        if isError {
+            reader.rewind(to: start)
+            self = .failure(try RecordError(json: &reader))
+        } else {
+            self = .record(record)
+        }
+    }
+
+    /// Writes the record or the error dictionary.
+    public func write(json writer: inout JSONWriter) {
+        switch self {
+        case .record(let record): record.write(json: &writer)
+        case .failure(let error): error.write(json: &writer)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+public import StreamingJSON
+
+extension Record {
+    /// The fields of a record in the order in which they came or were set.
+    ///
+    /// ```swift
+    /// let fields: Record.Fields = ["title": "Hello", "count": 3]
+    /// fields["title"]  // .string("Hello")
+    /// ```
+    ///
+    /// Two sets of fields are equal when they hold the same names with the same values, whatever their order. Names are
+    /// looked up one by one, which for the few dozen fields of a record is the quickest way.
+    public struct Fields: Sendable {
+        /// One field: its name and its value.
+        public typealias Element = (name: String, value: FieldValue)
+
+        private var elements: [Element]
+
+        /// No fields.
+        public init() {
+            elements = []
+        }
+
+        /// Fields in the order of a sequence; of several with one name the last counts.
+        public init(_ fields: some Sequence<(String, FieldValue)>) {
+            elements = []
+            for (name, value) in fields {
+                self[name] = value
+            }
+        }
+
+        /// The value of the field `name`; `nil` when there is none. Assigning `nil` removes it.
+        public subscript(name: String) -> FieldValue? {
+            get {
+                index(of: name).map { elements[$0].value }
+            }
+            set {
+                if let index = index(of: name) {
+                    if let newValue {
+                        elements[index].value = newValue
+                    } else {
+                        elements.remove(at: index)
+                    }
+                } else if let newValue {
+                    elements.append((name, newValue))
+                }
+            }
+        }
+
+        /// The names in order.
+        public var names: some Sequence<String> {
+            elements.lazy.map(\.name)
+        }
+
+        /// Removes all fields.
+        public mutating func removeAll() {
+            elements.removeAll()
+        }
+
+        private func index(of name: String) -> Int? {
+            elements.firstIndex { $0.name == name }
+        }
+    }
+}
+
+extension Record.Fields: RandomAccessCollection {
+    /// The first field's position: 0.
+    public var startIndex: Int { 0 }
+    /// The number of fields.
+    public var endIndex: Int { elements.count }
+    /// The field at `position`.
+    public subscript(position: Int) -> Element { elements[position] }
+}
+
+extension Record.Fields: Hashable {
+    /// Whether both hold the same fields, in whatever order.
+    public static func == (left: Self, right: Self) -> Bool {
+        guard left.count == right.count else { return false }
+        for (position, field) in left.elements.enumerated() {
+            let other = right.elements[position]
+            if other.name == field.name {
+                guard other.value == field.value else { return false }
+            } else {
+                guard right[field.name] == field.value else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Feeds the fields to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        var combined = 0
+        for (name, value) in elements {
+            var single = Hasher()
+            single.combine(name)
+            single.combine(value)
+            combined ^= single.finalize()
+        }
+        hasher.combine(combined)
+        hasher.combine(count)
+    }
+}
+
+extension Record.Fields: ExpressibleByDictionaryLiteral {
+    /// Fields in the order of the literal.
+    public init(dictionaryLiteral fields: (String, FieldValue)...) {
+        self.init(fields)
+    }
+}
+
+extension Record.Fields: JSONReadable, JSONWritable {
+    /// Reads `{"name":{"value":…,"type":…},…}`.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        elements = []
+        try reader.beginObject()
+        while let name = try reader.nextKey() {
+            let value = try FieldValue(json: &reader)
+            elements.append((name, value))
+        }
+        removeRepeatedNames()
+    }
+
+    /// Of fields with one name the last counts, as RFC 8259 readers commonly have it.
+    private mutating func removeRepeatedNames() {
+        for position in elements.indices.dropFirst()
+        where elements[..<position].contains(where: { $0.name == elements[position].name }) {
+            self = Record.Fields(elements)
+            return
+        }
+    }
+
+    /// Writes `{"name":{"value":…,"type":…},…}`.
+    public func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        for (name, value) in elements {
+            writer.key(name)
+            value.write(json: &writer)
+        }
+        writer.endObject()
+    }
+}

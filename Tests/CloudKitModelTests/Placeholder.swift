@@ -1,1 +1,0 @@
-// The first test of CloudKitModel takes this file's place.
