@@ -42,7 +42,7 @@ public struct Asset: Hashable, Sendable {
     }
 }
 
-extension Asset: JSONReadable, JSONWritable {
+extension Asset: JSONBackedCodable {
     private static let keys = JSONKeys(
         "fileChecksum",
         "size",

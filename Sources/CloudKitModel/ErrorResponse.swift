@@ -87,7 +87,7 @@ public struct ErrorResponse: Error, Hashable, Sendable {
     }
 }
 
-extension ErrorResponse: JSONReadable, JSONWritable {
+extension ErrorResponse: JSONBackedCodable {
     private static let keys = JSONKeys(
         "uuid",
         "serverErrorCode",
@@ -219,7 +219,7 @@ public struct RecordError: Error, Hashable, Sendable {
     }
 }
 
-extension RecordError: JSONReadable, JSONWritable {
+extension RecordError: JSONBackedCodable {
     /// Reads the error dictionary of a record.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ErrorResponse.ItemKeys()
@@ -274,7 +274,7 @@ public struct ZoneError: Error, Hashable, Sendable {
     }
 }
 
-extension ZoneError: JSONReadable, JSONWritable {
+extension ZoneError: JSONBackedCodable {
     /// Reads the error dictionary of a zone.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ErrorResponse.ItemKeys()
@@ -329,7 +329,7 @@ public struct SubscriptionError: Error, Hashable, Sendable {
     }
 }
 
-extension SubscriptionError: JSONReadable, JSONWritable {
+extension SubscriptionError: JSONBackedCodable {
     /// Reads the error dictionary of a subscription; `subscriptionId` is kept among the other keys.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ErrorResponse.ItemKeys()

@@ -9,7 +9,7 @@ public import StreamingJSON
 // A field dictionary is `{"value": X, "type": "T"}`, with `"isEncrypted": true` where that is so. The service writes
 // `value` before `type`, so the value is stepped over and come back to when its type is known.
 
-extension FieldValue: JSONReadable, JSONWritable {
+extension FieldValue: JSONBackedCodable {
     private static let keys = JSONKeys("value", "type", "isEncrypted")
 
     /// Reads a field dictionary. Whatever valid JSON it holds, reading does not fail.

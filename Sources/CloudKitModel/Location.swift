@@ -58,7 +58,7 @@ public struct Location: Hashable, Sendable {
     }
 }
 
-extension Location: JSONReadable, JSONWritable {
+extension Location: JSONBackedCodable {
     private static let keys = JSONKeys(
         "latitude",
         "longitude",

@@ -5,7 +5,7 @@ public import StreamingJSON
 /// ```swift
 /// let code: ServerErrorCode = "BRAND_NEW_CODE"  // never fails
 /// ```
-public protocol OpenString: RawRepresentable<String>, Hashable, Sendable, Codable, JSONReadable, JSONWritable,
+public protocol OpenString: RawRepresentable<String>, Hashable, Sendable, JSONBackedCodable,
     ExpressibleByStringLiteral, CustomStringConvertible
 {
     /// Makes the member that is spelled `rawValue` on the wire.

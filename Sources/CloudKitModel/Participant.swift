@@ -103,7 +103,7 @@ public struct SharePermission: OpenString {
     public static let unknown: SharePermission = "UNKNOWN"
 }
 
-extension Participant: JSONReadable, JSONWritable {
+extension Participant: JSONBackedCodable {
     private static let keys = JSONKeys("participantId", "userIdentity", "type", "acceptanceStatus", "permission")
 
     /// Reads a participant.
@@ -157,7 +157,7 @@ public struct RecordVersion: Hashable, Sendable {
     }
 }
 
-extension RecordVersion: JSONReadable, JSONWritable {
+extension RecordVersion: JSONBackedCodable {
     private static let keys = JSONKeys("recordName", "recordChangeTag")
 
     /// Reads a record's version.

@@ -204,7 +204,7 @@ extension Record {
 
 // MARK: JSON
 
-extension Record: JSONReadable, JSONWritable {
+extension Record: JSONBackedCodable {
     // In the order of recorded replies, which is the order that is found quickest.
     private static let keys = JSONKeys(
         "recordName",
@@ -328,7 +328,7 @@ extension Record: JSONReadable, JSONWritable {
     }
 }
 
-extension Record.Stamp: JSONReadable, JSONWritable {
+extension Record.Stamp: JSONBackedCodable {
     private static let keys = JSONKeys("timestamp", "userRecordName", "deviceID")
 
     /// Reads a stamp; `timestamp` is needed.
@@ -393,7 +393,7 @@ public enum RecordResult: Hashable, Sendable {
     }
 }
 
-extension RecordResult: JSONReadable, JSONWritable {
+extension RecordResult: JSONBackedCodable {
     /// Reads an item.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position

@@ -108,7 +108,7 @@ extension Record.Fields: ExpressibleByDictionaryLiteral {
     }
 }
 
-extension Record.Fields: JSONReadable, JSONWritable {
+extension Record.Fields: JSONBackedCodable {
     /// Reads `{"name":{"value":…,"type":…},…}`.
     public init(json reader: inout JSONReader) throws(JSONError) {
         elements = []

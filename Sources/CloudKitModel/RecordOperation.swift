@@ -50,7 +50,7 @@ public struct RecordOperation: Hashable, Sendable {
     }
 }
 
-extension RecordOperation: JSONReadable, JSONWritable {
+extension RecordOperation: JSONBackedCodable {
     private static let keys = JSONKeys("operationType", "record", "desiredKeys")
 
     /// Reads an operation; `operationType` and `record` are needed.

@@ -40,7 +40,7 @@ public struct RecordQuery: Hashable, Sendable {
     }
 }
 
-extension RecordQuery: JSONReadable, JSONWritable {
+extension RecordQuery: JSONBackedCodable {
     private static let keys = JSONKeys("recordType", "filterBy", "sortBy")
 
     /// Reads a query. `filterBy` may be one dictionary in the place of a list, as Apple's own clients send it.
@@ -215,7 +215,7 @@ public struct SystemFieldName: OpenString {
     public static let modifiedUserRecordName: SystemFieldName = "modifiedUserRecordName"
 }
 
-extension QueryFilter: JSONReadable, JSONWritable {
+extension QueryFilter: JSONBackedCodable {
     private static let keys = JSONKeys("fieldName", "systemFieldName", "comparator", "fieldValue", "distance")
 
     /// Reads a condition; `comparator` and `fieldValue` are needed.
@@ -302,7 +302,7 @@ public struct QuerySort: Hashable, Sendable {
     }
 }
 
-extension QuerySort: JSONReadable, JSONWritable {
+extension QuerySort: JSONBackedCodable {
     private static let keys = JSONKeys("fieldName", "systemFieldName", "ascending", "relativeLocation")
 
     /// Reads a sort key.

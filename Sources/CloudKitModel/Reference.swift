@@ -47,7 +47,7 @@ public struct Reference: Hashable, Sendable {
     }
 }
 
-extension Reference: JSONReadable, JSONWritable {
+extension Reference: JSONBackedCodable {
     private static let keys = JSONKeys("recordName", "action", "zoneID")
 
     /// Reads a reference; `action` may be absent, as it is in queries and parents.

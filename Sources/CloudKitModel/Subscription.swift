@@ -114,7 +114,7 @@ public struct Subscription: Hashable, Sendable {
     }
 }
 
-extension Subscription: JSONReadable, JSONWritable {
+extension Subscription: JSONBackedCodable {
     private static let keys = JSONKeys(
         "subscriptionID",
         "subscriptionType",
@@ -224,7 +224,7 @@ public struct NotificationInfo: Hashable, Sendable {
     }
 }
 
-extension NotificationInfo: JSONReadable, JSONWritable {
+extension NotificationInfo: JSONBackedCodable {
     private static let keys = JSONKeys(
         "alertBody",
         "alertLocalizationKey",
@@ -287,7 +287,7 @@ public enum SubscriptionResult: Hashable, Sendable {
     }
 }
 
-extension SubscriptionResult: JSONReadable, JSONWritable {
+extension SubscriptionResult: JSONBackedCodable {
     /// Reads an item; it is an error when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
@@ -344,7 +344,7 @@ public struct SubscriptionOperation: Hashable, Sendable {
     }
 }
 
-extension SubscriptionOperation: JSONReadable, JSONWritable {
+extension SubscriptionOperation: JSONBackedCodable {
     private static let keys = JSONKeys("operationType", "subscription")
 
     /// Reads an operation; both keys are needed.

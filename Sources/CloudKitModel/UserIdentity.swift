@@ -27,7 +27,7 @@ public struct UserIdentity: Hashable, Sendable {
     }
 }
 
-extension UserIdentity: JSONReadable, JSONWritable {
+extension UserIdentity: JSONBackedCodable {
     private static let keys = JSONKeys("userRecordName", "nameComponents", "lookupInfo")
 
     /// Reads an identity.
@@ -98,7 +98,7 @@ public struct NameComponents: Hashable, Sendable {
     }
 }
 
-extension NameComponents: JSONReadable, JSONWritable {
+extension NameComponents: JSONBackedCodable {
     private static let keys = JSONKeys(
         "namePrefix",
         "givenName",
@@ -172,7 +172,7 @@ public struct LookupInfo: Hashable, Sendable {
     }
 }
 
-extension LookupInfo: JSONReadable, JSONWritable {
+extension LookupInfo: JSONBackedCodable {
     private static let keys = JSONKeys("emailAddress", "phoneNumber", "userRecordName")
 
     /// Reads a lookup.

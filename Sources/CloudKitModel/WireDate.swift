@@ -22,7 +22,7 @@ struct WireDate: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(date) }
 }
 
-extension WireDate: JSONReadable, JSONWritable {
+extension WireDate: JSONBackedCodable {
     /// Reads a number of milliseconds, or a string that holds one (`numbersAsStrings`).
     init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position

@@ -56,7 +56,7 @@ public struct ZoneType: OpenString {
     public static let defaultZone: ZoneType = "DEFAULT_ZONE"
 }
 
-extension ZoneID: JSONReadable, JSONWritable {
+extension ZoneID: JSONBackedCodable {
     private static let keys = JSONKeys("zoneName", "ownerRecordName", "zoneType")
 
     /// Reads a zone ID; a missing `zoneName` means `_defaultZone`, as it does for the service.
@@ -128,7 +128,7 @@ public struct Zone: Hashable, Sendable {
     }
 }
 
-extension Zone: JSONReadable, JSONWritable {
+extension Zone: JSONBackedCodable {
     private static let keys = JSONKeys(
         "zoneID",
         "syncToken",
@@ -204,7 +204,7 @@ public enum ZoneResult: Hashable, Sendable {
     }
 }
 
-extension ZoneResult: JSONReadable, JSONWritable {
+extension ZoneResult: JSONBackedCodable {
     /// Reads an item; it is an error when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
@@ -264,7 +264,7 @@ public struct ZoneOperation: Hashable, Sendable {
     }
 }
 
-extension ZoneOperation: JSONReadable, JSONWritable {
+extension ZoneOperation: JSONBackedCodable {
     private static let keys = JSONKeys("operationType", "zone")
 
     /// Reads an operation; both keys are needed.

@@ -1,11 +1,18 @@
+/// A type that reads and writes itself as JSON, and is served to other encoders and decoders by that.
+///
+/// `Codable` goes by way of a ``JSONValue``: slower than what the compiler would write, and right for types whose main use is to be
+/// read and written here.
+public protocol JSONBackedCodable: JSONReadable, JSONWritable, Codable {}
+
 /// A type that reads and writes itself as JSON, and has `Codable` and `Hashable` by that.
 ///
 /// The compiler need not write four more functions for each type: two values are equal when they write the same JSON, and other
 /// encoders and decoders are served by way of a ``JSONValue``. Both are slower than what the compiler would write and right for types
-/// whose main use is to be read and written; a type may still have its own.
-public protocol JSONCodable: JSONReadable, JSONWritable, Codable, Hashable {}
+/// whose main use is to be read and written; a type may still have its own. One that shall have the compiler's `Hashable` conforms to
+/// ``JSONBackedCodable`` alone, since the functions of a protocol go before those of the compiler.
+public protocol JSONCodable: JSONBackedCodable, Hashable {}
 
-extension JSONCodable {
+extension JSONBackedCodable {
     /// Decodes the value as JSON.
     ///
     /// Fails as `decoder` does, and with `DecodingError.dataCorrupted` around the ``JSONError`` of the type itself.
@@ -43,7 +50,9 @@ extension JSONCodable {
         }
         try value.encode(to: encoder)
     }
+}
 
+extension JSONCodable {
     /// Whether two values write the same JSON.
     public static func == (left: Self, right: Self) -> Bool {
         left.canonicalBytes == right.canonicalBytes
