@@ -1,0 +1,155 @@
+import Crypto
+public import HTTPTypes
+public import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// One attempt of a request, as a ``TokenManager`` sees it: complete but for credentials.
+///
+/// ## Topics
+///
+/// ### What is sent
+/// - ``operationID``
+/// - ``method``
+/// - ``target``
+/// - ``headerFields``
+/// - ``bodyDigest()``
+///
+/// ### Adding credentials
+/// - ``addCredential(queryItem:value:)``
+/// - ``addCredential(headerField:value:)``
+/// - ``addHeaderField(_:value:)``
+/// - ``session``
+public struct OutgoingRequest: Sendable {
+    /// The operation's name in the protocol's OpenAPI document, such as `queryRecords`.
+    public let operationID: String
+
+    /// A number that comes back with the response. A manager whose credentials can be replaced while requests are
+    /// under way sets it, to know whose response it looks at.
+    public var session: UInt64 = 0
+
+    private(set) var request: HTTPRequest
+    private(set) var body: HTTPBody?
+    private(set) var redactor = Redactor()
+    private let basePath: String
+
+    /// Makes an attempt from what the transport is to send; tests of a token manager use this.
+    ///
+    /// - Parameters:
+    ///   - request: The request, its path relative to `baseURL`.
+    ///   - body: The body, if there is one.
+    ///   - baseURL: The server's address; the path in it goes in front of the request's.
+    ///   - operationID: The operation's name.
+    public init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String) {
+        self.request = request
+        self.body = body
+        self.operationID = operationID
+        var basePath = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
+        while basePath.hasSuffix("/") { basePath.removeLast() }
+        self.basePath = basePath
+    }
+
+    /// The method on the request line.
+    public var method: HTTPRequest.Method { request.method }
+
+    /// Path and query exactly as they go on the request line, percent-encoded.
+    public var target: String { basePath + (request.path ?? "/") }
+
+    /// The header fields, credentials that were added included.
+    public var headerFields: HTTPFields { request.headerFields }
+
+    /// The SHA-256 of the body's bytes; of no bytes where there is no body.
+    ///
+    /// A body that can be read once only is read into memory, and sent from there.
+    ///
+    /// - Returns: 32 bytes.
+    /// - Throws: ``CloudKitError/Code-swift.struct/signing`` when the body cannot be read.
+    public mutating func bodyDigest() async throws(CloudKitError) -> [UInt8] {
+        guard let body else { return Array(SHA256.hash(data: [UInt8]())) }
+        var hash = SHA256()
+        var kept: [UInt8] = []
+        do {
+            for try await chunk in body {
+                hash.update(data: chunk)
+                if body.iterationBehavior == .single { kept += chunk }
+            }
+        } catch {
+            if error is CancellationError { throw CloudKitError.cancelled(operation: operationID) }
+            throw CloudKitError(
+                code: .signing,
+                message: "The body of the request could not be read to sign it.",
+                cause: error
+            )
+        }
+        if body.iterationBehavior == .single { self.body = HTTPBody(kept) }
+        return Array(hash.finalize())
+    }
+
+    /// Appends a credential to the query, percent-encoded once: of `+`, `/` and `=` nothing stays plain.
+    ///
+    /// The value is taken out of every error text of this request, and no log shows it.
+    ///
+    /// ```swift
+    /// request.addCredential(queryItem: "ckWebAuthToken", value: "a+b/c=")
+    /// // ...?ckWebAuthToken=a%2Bb%2Fc%3D
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: The item's name.
+    ///   - value: The item's value, not encoded.
+    public mutating func addCredential(queryItem name: String, value: String) {
+        let path = request.path ?? "/"
+        let encoded = PercentEncoding.encode(value)
+        request.path = path + (path.contains("?") ? "&" : "?") + PercentEncoding.encode(name) + "=" + encoded
+        redactor.hide(value)
+        redactor.hide(encoded)
+    }
+
+    /// Sets a header field to a credential.
+    ///
+    /// The value is taken out of every error text of this request, no log shows it, and HTTP/2 does not put it in its
+    /// compression table.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - value: The field's value.
+    public mutating func addCredential(headerField name: HTTPField.Name, value: String) {
+        var field = HTTPField(name: name, value: value)
+        field.indexingStrategy = .disallow
+        request.headerFields[fields: name] = [field]
+        redactor.hide(value)
+    }
+
+    /// Sets a header field that is no credential, such as a date.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - value: The field's value.
+    public mutating func addHeaderField(_ name: HTTPField.Name, value: String) {
+        request.headerFields[name] = value
+    }
+}
+
+/// Percent-encoding of RFC 3986: all but unreserved characters.
+enum PercentEncoding {
+    static func encode(_ text: String) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.utf8.count)
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.append(byte)
+            default:
+                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

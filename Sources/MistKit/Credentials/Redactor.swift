@@ -1,0 +1,88 @@
+/// Takes credentials out of texts.
+///
+/// It knows the credentials of one attempt, so what it removes it removes by value, wherever the text came from: a
+/// server that echoes the request's address, a transport whose errors print the URL.
+struct Redactor: Sendable {
+    private var secrets: [String] = []
+
+    /// The one of the attempt that is under way, for what stands between authentication and the transport.
+    @TaskLocal static var current = Redactor()
+
+    /// What stands where a credential stood.
+    static let mark = "<redacted>"
+
+    mutating func hide(_ secret: String) {
+        guard !secret.isEmpty, !secrets.contains(secret) else { return }
+        secrets.append(secret)
+        // A text may write the same percent-encoding with small letters.
+        if secret.contains("%") { secrets.append(secret.lowercasedPercentEncoding) }
+        // Longer ones first, so that one that holds another leaves nothing of itself behind.
+        secrets.sort { $0.utf8.count > $1.utf8.count }
+    }
+
+    func redact(_ text: String) -> String {
+        var text = text
+        for secret in secrets where text.contains(secret) {
+            text = text.replacing(secret, with: Self.mark)
+        }
+        return text
+    }
+
+    func redact(_ error: CloudKitError) -> CloudKitError {
+        var error = error
+        error.code = error.code.serverErrorCode.map { .init(serverErrorCode: redact($0)) } ?? error.code
+        error.message = redact(error.message)
+        error.reason = error.reason.map(redact)
+        error.requestUUID = error.requestUUID.map(redact)
+        error.redirectURL = error.redirectURL.map(redact)
+        if let cause = error.cause {
+            // What an error can print depends on its type; what it printed here is known.
+            let printed = String(reflecting: cause) + String(describing: cause)
+            if redact(printed) != printed {
+                error.cause = RedactedError(type: "\(type(of: cause))", description: redact(String(describing: cause)))
+            }
+        }
+        return error
+    }
+}
+
+/// What is left of an error whose text held a credential.
+struct RedactedError: Error, CustomStringConvertible {
+    let type: String
+    let description: String
+}
+
+extension String {
+    fileprivate var lowercasedPercentEncoding: String {
+        var bytes = Array(utf8)
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count {
+                for offset in 1...2 where (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(bytes[index + offset]) {
+                    bytes[index + offset] += 32
+                }
+                index += 3
+            } else {
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A text that no description, dump or interpolation shows.
+struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    let revealed: String
+
+    /// Keeps a text, without the white space around it that comes along from files and variables.
+    init(_ text: String) {
+        var text = Substring(text)
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        revealed = String(text)
+    }
+
+    var description: String { Redactor.mark }
+    var debugDescription: String { Redactor.mark }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,74 @@
+import HTTPTypes
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Signs every request with a server-to-server key: the public database, as the developer who registered the key.
+///
+/// ```swift
+/// let manager = ServerToServerAuthManager(keyID: keyID, privateKey: try ServerToServerKey(pem))
+/// // POST /database/1/iCloud.com.example/development/public/records/query
+/// // X-Apple-CloudKit-Request-KeyID: ...
+/// // X-Apple-CloudKit-Request-ISO8601Date: 2016-01-25T22:15:43Z
+/// // X-Apple-CloudKit-Request-SignatureV1: ...
+/// ```
+///
+/// The service refuses such keys for the private and shared databases and for users.
+public struct ServerToServerAuthManager: TokenManager {
+    private let keyID: Secret
+    private let privateKey: ServerToServerKey
+    private let now: @Sendable () -> Date
+
+    /// Makes a manager of one key.
+    ///
+    /// - Parameters:
+    ///   - keyID: What the console shows for the key, 64 hexadecimal digits.
+    ///   - privateKey: The private half of it.
+    ///   - now: The clock. The service compares its date with its own, and refuses one that is some minutes off.
+    public init(keyID: String, privateKey: ServerToServerKey, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.keyID = Secret(keyID)
+        self.privateKey = privateKey
+        self.now = now
+    }
+
+    /// Adds the key's identifier, the date and the signature as header fields.
+    ///
+    /// What is signed is `date:base64(SHA-256(body)):path?query`, with path and query as on the request line. For a
+    /// request without a body Apple's own client hashes no bytes, and so does this.
+    ///
+    /// - Parameter request: The attempt.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where the key ID cannot be one,
+    ///   ``CloudKitError/Code-swift.struct/signing`` where the body cannot be read.
+    public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
+        try checkKeyID()
+        let date = Date.ISO8601FormatStyle().format(now())
+        let digest = Data(try await request.bodyDigest()).base64EncodedString()
+        let signature = try privateKey.signature(for: "\(date):\(digest):\(request.target)")
+        request.addCredential(headerField: .requestKeyID, value: keyID.revealed)
+        request.addHeaderField(.requestDate, value: date)
+        request.addCredential(headerField: .requestSignature, value: signature)
+    }
+
+    private func checkKeyID() throws(CloudKitError) {
+        try keyID.checkToken(
+            "key ID",
+            source: "the CloudKit console (Tokens & Keys), where the public key is registered"
+        )
+        guard !privateKey.isWritten(as: keyID.revealed) else {
+            throw CloudKitError(
+                code: .invalidCredentials,
+                message:
+                    "The key ID is the private key itself. The key ID is what the CloudKit console shows for the key."
+            )
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let requestKeyID = Self("X-Apple-CloudKit-Request-KeyID")!
+    static let requestDate = Self("X-Apple-CloudKit-Request-ISO8601Date")!
+    static let requestSignature = Self("X-Apple-CloudKit-Request-SignatureV1")!
+}

@@ -1,0 +1,107 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The private half of a server-to-server key: an elliptic curve key on P-256.
+///
+/// ```swift
+/// let key = ServerToServerKey.generate()
+/// print(key.publicKeyPEM)                   // paste this into the CloudKit console, which answers with the key ID
+/// let text = key.revealPrivateKeyPEM()      // keep this where only the server reads it
+/// ```
+///
+/// ## Topics
+///
+/// ### Reading a key
+/// - ``init(_:)``
+/// - ``init(rawRepresentation:)``
+///
+/// ### Making a key
+/// - ``generate()``
+/// - ``publicKeyPEM``
+/// - ``revealPrivateKeyPEM()``
+public struct ServerToServerKey: Sendable {
+    private let key: P256.Signing.PrivateKey
+
+    /// Makes a new key.
+    ///
+    /// - Returns: A key that the service does not know yet: register ``publicKeyPEM`` in the console.
+    public static func generate() -> ServerToServerKey {
+        ServerToServerKey(key: P256.Signing.PrivateKey())
+    }
+
+    private init(key: P256.Signing.PrivateKey) {
+        self.key = key
+    }
+
+    /// Reads a key in any of the forms that people keep one in.
+    ///
+    /// These are PEM as `openssl ecparam` writes it (SEC 1, `EC PRIVATE KEY`) or as `openssl pkcs8` does (PKCS #8,
+    /// `PRIVATE KEY`), with real line ends or with `\n` written out as in environment variables; and without PEM's
+    /// frame, in base64 or hexadecimal, the same two structures or the 32 bytes of the key alone.
+    ///
+    /// - Parameter text: The text of the key, not the path of a file that holds it.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what the text is instead.
+    public init(_ text: String) throws(CloudKitError) {
+        self = try ServerToServerKeyParser.parse(text)
+    }
+
+    /// Makes a key of its 32 bytes.
+    ///
+    /// - Parameter rawRepresentation: The key's number, most significant byte first.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` for another count, or a number that is no key.
+    public init(rawRepresentation: [UInt8]) throws(CloudKitError) {
+        guard rawRepresentation.count == 32 else {
+            throw .badServerToServerKey("is \(rawRepresentation.count) bytes long; a key on P-256 has 32.")
+        }
+        do {
+            key = try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation)
+        } catch {
+            throw .badServerToServerKey("is 32 bytes that are no number between 1 and the order of P-256.")
+        }
+    }
+
+    /// Makes a key of the DER bytes of either structure.
+    init(derRepresentation: [UInt8]) throws {
+        key = try P256.Signing.PrivateKey(derRepresentation: derRepresentation)
+    }
+
+    /// The public half as PEM (`PUBLIC KEY`), to paste into the CloudKit console.
+    public var publicKeyPEM: String { key.publicKey.pemRepresentation }
+
+    /// The private half as PEM (PKCS #8, `PRIVATE KEY`), to keep.
+    ///
+    /// It is a credential: whoever holds it writes to the public database in the developer's name.
+    ///
+    /// - Returns: PEM that ``init(_:)`` and openssl read.
+    public func revealPrivateKeyPEM() -> String { key.pemRepresentation }
+
+    /// ECDSA over SHA-256 of the message's UTF-8, as DER in base64.
+    func signature(for message: String) throws(CloudKitError) -> String {
+        do {
+            return try key.signature(for: Data(message.utf8)).derRepresentation.base64EncodedString()
+        } catch {
+            throw CloudKitError(code: .signing, message: "The request could not be signed.", cause: error)
+        }
+    }
+
+    /// Whether a text is this key in hexadecimal.
+    func isWritten(as text: String) -> Bool {
+        text.count == 64 && ServerToServerKeyParser.hexadecimal(text) == Array(key.rawRepresentation)
+    }
+}
+
+extension ServerToServerKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Says that there is a key, and nothing of it.
+    public var description: String { "ServerToServerKey(\(Redactor.mark))" }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,50 @@
+public import HTTPTypes
+
+/// Puts credentials on requests, and looks at responses for new ones.
+///
+/// Four come with MistKit: ``APITokenManager``, ``WebAuthTokenManager``, ``AdaptiveTokenManager`` and
+/// ``ServerToServerAuthManager``. They have no more at hand than this protocol gives, so a manager of your own can do
+/// all that they do. This one asks a vault for its tokens:
+///
+/// ```swift
+/// struct VaultTokenManager: TokenManager {
+///     let vault: Vault
+///
+///     func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
+///         guard let token = await vault.token(named: "cloudkit") else {
+///             throw CloudKitError(code: .invalidCredentials, message: "The vault has no token named cloudkit.")
+///         }
+///         request.addCredential(queryItem: "ckAPIToken", value: token)
+///     }
+/// }
+/// // POST /database/1/iCloud.com.example/development/public/records/query?ckAPIToken=...
+/// ```
+///
+/// Requests run at the same time, so both methods are called at the same time.
+public protocol TokenManager: Sendable {
+    /// Puts credentials on one attempt of a request.
+    ///
+    /// Called for every attempt, repeated ones included, with the request as it will go on the wire: what this method
+    /// adds is the last change to it.
+    ///
+    /// - Parameter request: The attempt.
+    /// - Throws: A ``CloudKitError``, which ends the request; ``CloudKitError/Code-swift.struct/invalidCredentials`` and
+    ///   ``CloudKitError/Code-swift.struct/signing`` are made for this.
+    func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError)
+
+    /// Looks at the head of a response, whatever its status; does nothing unless you implement it.
+    ///
+    /// - Parameters:
+    ///   - response: Status and header fields.
+    ///   - request: The attempt that ``authenticate(_:)`` left, its ``OutgoingRequest/session`` included.
+    func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async
+}
+
+extension TokenManager {
+    /// Does nothing.
+    ///
+    /// - Parameters:
+    ///   - response: Status and header fields.
+    ///   - request: The attempt that was answered.
+    public func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async {}
+}

@@ -1,0 +1,83 @@
+import HTTPTypes
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloudKitError {
+    static func cancelled(operation: String) -> CloudKitError {
+        var error = CloudKitError(
+            code: .cancelled,
+            message: "The task was cancelled. A write that was under way may have been done or not."
+        )
+        error.operation = operation
+        return error
+    }
+
+    /// What a transport threw.
+    static func transport(_ error: any Error, operation: String) -> CloudKitError {
+        switch error {
+        case let error as CloudKitError:
+            return error
+        case let error as ClientError:
+            return transport(error.underlyingError, operation: operation)
+        case is CancellationError:
+            return .cancelled(operation: operation)
+        default:
+            // Transports have their own errors for a cancelled task.
+            if Task.isCancelled { return .cancelled(operation: operation) }
+            var failure = CloudKitError(
+                code: .network,
+                message: """
+                    No complete answer from the server. Is its address right, is it running, and is there a network? \
+                    A write that was under way may have been done or not.
+                    """,
+                cause: error
+            )
+            failure.operation = operation
+            return failure
+        }
+    }
+
+    /// What the generated client, or anything on the way to the transport, threw.
+    ///
+    /// The whole response was read before, so what is left to go wrong is writing the request and reading the response.
+    init(_ error: any Error, operation: String) {
+        switch error {
+        case let error as CloudKitError:
+            self = error
+        case let error as FailedResponse:
+            self = error.error
+        case let error as ClientError:
+            self.init(error.underlyingError, operation: operation)
+            if error.response == nil, code == .decoding || code == .unexpectedResponse {
+                code = .encoding
+                message = "The request could not be written."
+            }
+            httpStatus = httpStatus ?? error.response?.status
+            requestUUID = requestUUID ?? error.response?.headerFields[.requestUUID]
+        case is CancellationError:
+            self = .cancelled(operation: operation)
+        case is JSONError, is DecodingError:
+            self.init(
+                code: .decoding,
+                message: "The response is not what the protocol says, or not JSON at all.",
+                cause: error
+            )
+        default:
+            self.init(
+                code: .unexpectedResponse,
+                message: """
+                    The answer is not one of CloudKit's. Is the server's address right, and is there a proxy or \
+                    sign-in page on this network?
+                    """,
+                cause: error
+            )
+        }
+        self.operation = self.operation ?? operation
+    }
+}

@@ -1,0 +1,129 @@
+import CloudKitModel
+import HTTPTypes
+import StreamingJSON
+
+extension CloudKitError {
+    /// Reads a response that is no success. Its body should be one error dictionary; what proxies, load balancers and
+    /// sign-in pages send instead is told apart by status and content type.
+    init(_ response: HTTPResponse, body: [UInt8]) {
+        if let dictionary = try? JSONReader.read(ErrorResponse.self, from: body),
+            dictionary.serverErrorCode != .unknownError
+        {
+            self.init(dictionary)
+        } else {
+            self = Self.withoutDictionary(response, body: body)
+        }
+        httpStatus = response.status
+        requestUUID = requestUUID ?? response.headerFields[.requestUUID]
+        retryAfter =
+            retryAfter ?? response.headerFields[.retryAfter].flatMap(Double.init).flatMap(Duration.init(wireSeconds:))
+    }
+
+    private static func withoutDictionary(_ response: HTTPResponse, body: [UInt8]) -> CloudKitError {
+        let type = response.headerFields[.contentType] ?? "no content type"
+        let found =
+            body.isEmpty ? "an empty body" : "\(body.count) bytes of \(type), which are not CloudKit's error dictionary"
+        switch response.status.code {
+        case 421:
+            return CloudKitError(
+                code: .misdirectedRequest,
+                message: """
+                    The server says that this connection is not for it (with \(found)). Hosts of CloudKit share \
+                    addresses; another connection helps. This is not about signing in.
+                    """
+            )
+        case 429:
+            return CloudKitError(code: .throttled, message: "Too many requests (with \(found)). \(slowDown)")
+        case 502, 503, 504:
+            return CloudKitError(
+                code: .serviceUnavailable,
+                message: "The service, or a proxy in front of it, is not available (with \(found)). Try again later."
+            )
+        case 300..<400:
+            return CloudKitError(
+                code: .unexpectedResponse,
+                message: """
+                    The server redirects, which CloudKit does not do. Is the server's address right, and is there a \
+                    sign-in page or proxy on this network?
+                    """
+            )
+        default:
+            return CloudKitError(
+                code: .unexpectedResponse,
+                message: """
+                    The answer is \(found). Is the server's address right, and is there a proxy on this network?
+                    """
+            )
+        }
+    }
+
+    /// An error dictionary: the body of a failed request, or a failed item of a batch.
+    init(_ dictionary: ErrorResponse, item: Item? = nil) {
+        let code = Code(serverErrorCode: dictionary.serverErrorCode.rawValue)
+        self.init(code: code, message: Self.advice(for: code))
+        self.item = item
+        reason = dictionary.reason
+        retryAfter = dictionary.retryAfter.flatMap(Duration.init(wireSeconds:))
+        requestUUID = dictionary.uuid
+        redirectURL = dictionary.redirectURL
+    }
+
+    private static let slowDown = "Send fewer requests, or bigger batches, and wait as long as retryAfter says."
+
+    /// The likely cause of a code of the service, and the way out.
+    static func advice(for code: Code) -> String {
+        switch code {
+        case .accessDenied:
+            """
+            The caller may not do this. Grant the permission to the role in the schema: _icloud for signed-in people \
+            and server keys, _creator for a record's owner, _world for everybody.
+            """
+        case .atomicError:
+            "Nothing of the atomic batch was stored, because one of its operations failed. Mend that one, or send atomic: false."
+        case .authenticationFailed:
+            """
+            The credentials were refused. Check that the token or key is registered for this container and this \
+            environment, that a key's public half is the one in the console, and that the clock is right; server keys \
+            reach the public database only.
+            """
+        case .authenticationRequired:
+            "A person must sign in, at the address in redirectURL; go on with the web authentication token that this gives."
+        case .badRequest:
+            "The service does not take the request as it is. Compare types, names and indexes with the schema."
+        case .conflict:
+            "The record was changed or created by somebody else meanwhile. Fetch it, merge, and send it with its new change tag."
+        case .exists:
+            "It is there already. Fetch it and update it, or choose another name."
+        case .internalError:
+            "A fault of the service. It may work later; a second subscription to the same changes also ends like this."
+        case .notFound:
+            "There is no such record. Was it deleted, or is it in another zone, database or environment?"
+        case .quotaExceeded:
+            "The storage is full: the app's in the public database, the person's iCloud in the private one."
+        case .throttled: "Too many requests. \(slowDown)"
+        case .tryAgainLater: "A temporary failure of the service. Send the request again later."
+        case .zoneBusy: "The zone is busy with another write. Send the request again later."
+        case .uniqueFieldError: "Another record holds the same value in a field that must be unique."
+        case .validatingReferenceError:
+            "A reference with the action VALIDATE needs its target: save the target first, and delete it last."
+        case .zoneNotFound:
+            "There is no such zone for this person. Create it first; if it was deleted, forget its records and change token."
+        case .changeTokenExpired:
+            "The change token is too old. Forget what was fetched with it and start without a token."
+        case .limitExceeded: "The request holds too much. Send it in smaller parts."
+        default: "The service refused the request, with a code that this version of MistKit does not know."
+        }
+    }
+}
+
+extension Duration {
+    /// A count of seconds from the service; `nil` for one that makes no sense.
+    init?(wireSeconds seconds: Double) {
+        guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return nil }
+        self = .seconds(seconds)
+    }
+}
+
+extension HTTPField.Name {
+    static let requestUUID = Self("X-Apple-Request-UUID")!
+}

@@ -1,0 +1,125 @@
+public import HTTPTypes
+
+/// What went wrong with a request to CloudKit, in one shape for every cause.
+///
+/// ```swift
+/// do {
+///     try await database.update(note)
+/// } catch where error.code == .conflict {
+///     // Somebody else changed the record since it was fetched: fetch it again, merge, update.
+/// }
+/// ```
+///
+/// An error says what happened and what can be done about it, and never holds a credential: tokens, signatures and
+/// key identifiers are removed from every text in it, ``cause`` included.
+///
+/// ## Topics
+///
+/// ### Deciding what to do
+/// - ``code-swift.property``
+/// - ``retryAfter``
+/// - ``redirectURL``
+/// - ``isTransient``
+///
+/// ### Telling people
+/// - ``message``
+/// - ``reason``
+/// - ``requestUUID``
+/// - ``description``
+///
+/// ### Where it happened
+/// - ``operation``
+/// - ``httpStatus``
+/// - ``item``
+/// - ``cause``
+public struct CloudKitError: Error, Sendable {
+    /// What kind of failure this is.
+    public var code: Code
+
+    /// What happened, its likely cause and the way out, in words for a programmer.
+    public var message: String
+
+    /// The reason that the service gave, in its own words.
+    public var reason: String?
+
+    /// How long the service asks to wait before the request is sent again; `nil` when it did not say.
+    public var retryAfter: Duration?
+
+    /// The service's identifier of the request, which Apple's support can look up.
+    public var requestUUID: String?
+
+    /// Where a person signs in; given with ``Code-swift.struct/authenticationRequired``.
+    public var redirectURL: String?
+
+    /// The status of the response; `nil` for a failed item of a batch, whose response was a success, and for failures
+    /// that no response caused.
+    public var httpStatus: HTTPResponse.Status?
+
+    /// The record, zone or subscription of a batch that failed; `nil` when the request as a whole failed.
+    public var item: Item?
+
+    /// The operation that failed, by its name in the protocol's OpenAPI document, such as `modifyRecords`.
+    public var operation: String?
+
+    /// The error underneath, such as the transport's.
+    public var cause: (any Error)?
+
+    /// Makes an error; token managers and transports of your own use this.
+    ///
+    /// - Parameters:
+    ///   - code: What kind of failure it is.
+    ///   - message: What happened, its likely cause and the way out. Never put a credential in it.
+    ///   - cause: The error underneath.
+    public init(code: Code, message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    /// The part of a batch that an error is about.
+    public enum Item: Hashable, Sendable {
+        /// A record, by name.
+        case record(name: String)
+        /// A zone, by name.
+        case zone(name: String)
+        /// A subscription, by identifier.
+        case subscription(id: String)
+    }
+
+    /// Whether the same request may succeed later without a change: throttling, a busy zone, a service that is down, a
+    /// network that failed.
+    ///
+    /// This says nothing about whether repeating is safe; see ``RetryPolicy``.
+    public var isTransient: Bool {
+        switch code {
+        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .misdirectedRequest, .network:
+            true
+        default:
+            retryAfter != nil
+        }
+    }
+}
+
+extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The error on one line: code, status, operation, item, message, the service's reason and the request's uuid.
+    public var description: String {
+        var text = code.description
+        if let httpStatus { text += " (HTTP \(httpStatus.code))" }
+        if let operation { text += " in \(operation)" }
+        switch item {
+        case .record(let name): text += " for record \(name)"
+        case .zone(let name): text += " for zone \(name)"
+        case .subscription(let id): text += " for subscription \(id)"
+        case nil: break
+        }
+        text += ": \(message)"
+        if let reason { text += " The service said: \(reason)." }
+        if let retryAfter { text += " It may be tried again in \(retryAfter)." }
+        if let cause { text += " Underneath: \(cause)" }
+        if let requestUUID { text += " [request \(requestUUID)]" }
+        return text
+    }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+}

@@ -1,0 +1,170 @@
+extension CloudKitError {
+    /// The kind of a failure.
+    ///
+    /// Codes of the service are those of its `serverErrorCode` key; one that this version does not know is kept as it
+    /// is, so `code.serverErrorCode` always says what the service said. The other codes are local: no server sent them.
+    ///
+    /// ## Topics
+    ///
+    /// ### Who you are and what you may do
+    /// - ``authenticationRequired``
+    /// - ``authenticationFailed``
+    /// - ``accessDenied``
+    ///
+    /// ### Records and zones
+    /// - ``conflict``
+    /// - ``exists``
+    /// - ``notFound``
+    /// - ``zoneNotFound``
+    /// - ``atomicError``
+    /// - ``uniqueFieldError``
+    /// - ``validatingReferenceError``
+    /// - ``changeTokenExpired``
+    ///
+    /// ### Requests and limits
+    /// - ``badRequest``
+    /// - ``quotaExceeded``
+    /// - ``limitExceeded``
+    ///
+    /// ### Try again later
+    /// - ``throttled``
+    /// - ``tryAgainLater``
+    /// - ``zoneBusy``
+    /// - ``internalError``
+    ///
+    /// ### Local failures
+    /// - ``invalidArgument``
+    /// - ``invalidCredentials``
+    /// - ``signing``
+    /// - ``network``
+    /// - ``serviceUnavailable``
+    /// - ``misdirectedRequest``
+    /// - ``unexpectedResponse``
+    /// - ``decoding``
+    /// - ``encoding``
+    /// - ``cancelled``
+    public struct Code: Hashable, Sendable {
+        private enum Kind: Hashable, Sendable {
+            case server(String)
+            case local(Local)
+        }
+
+        private enum Local: String, Hashable, Sendable {
+            case invalidArgument
+            case invalidCredentials
+            case signing
+            case network
+            case serviceUnavailable
+            case misdirectedRequest
+            case unexpectedResponse
+            case decoding
+            case encoding
+            case cancelled
+        }
+
+        private let kind: Kind
+
+        private init(_ local: Local) {
+            kind = .local(local)
+        }
+
+        /// The code of a `serverErrorCode`, known to this version or not.
+        ///
+        /// - Parameter serverErrorCode: The text that the service sent, such as `CONFLICT`.
+        public init(serverErrorCode: String) {
+            kind = .server(serverErrorCode)
+        }
+
+        /// What the service sent as `serverErrorCode`; `nil` for local codes.
+        public var serverErrorCode: String? {
+            switch kind {
+            case .server(let text): text
+            case .local: nil
+            }
+        }
+
+        // The service's codes: Apple's table of error codes, and those that only CloudKit JS knows.
+
+        /// No permission for the endpoint, record, zone or database: the role of the caller lacks a grant in the schema.
+        public static let accessDenied = Self(serverErrorCode: "ACCESS_DENIED")
+        /// Another operation of the atomic batch failed, so this one was not done either.
+        public static let atomicError = Self(serverErrorCode: "ATOMIC_ERROR")
+        /// The credentials were refused: a bad token, a bad signature, an unknown key, or a clock that is far off.
+        ///
+        /// When there are no credentials of a person at all, the service says ``authenticationRequired`` instead.
+        public static let authenticationFailed = Self(serverErrorCode: "AUTHENTICATION_FAILED")
+        /// A person has to sign in, at ``CloudKitError/redirectURL``; also when a web authentication token ran out.
+        public static let authenticationRequired = Self(serverErrorCode: "AUTHENTICATION_REQUIRED")
+        /// The request is invalid: a wrong type, an unknown field, a field without the needed index.
+        public static let badRequest = Self(serverErrorCode: "BAD_REQUEST")
+        /// The record changed since it was fetched: its change tag is old.
+        public static let conflict = Self(serverErrorCode: "CONFLICT")
+        /// The thing to create is there already; some services say ``conflict`` for the same.
+        public static let exists = Self(serverErrorCode: "EXISTS")
+        /// A fault of the service.
+        public static let internalError = Self(serverErrorCode: "INTERNAL_ERROR")
+        /// No such record, or no such endpoint; for zones see ``zoneNotFound``.
+        public static let notFound = Self(serverErrorCode: "NOT_FOUND")
+        /// The storage of the app (public database) or of the person (private database) is full.
+        public static let quotaExceeded = Self(serverErrorCode: "QUOTA_EXCEEDED")
+        /// Too many requests; ``CloudKitError/retryAfter`` says how long to wait.
+        public static let throttled = Self(serverErrorCode: "THROTTLED")
+        /// A temporary failure of the service.
+        public static let tryAgainLater = Self(serverErrorCode: "TRY_AGAIN_LATER")
+        /// A rule that a field is unique was broken.
+        public static let uniqueFieldError = Self(serverErrorCode: "UNIQUE_FIELD_ERROR")
+        /// The target of a `VALIDATE` reference is missing, or a record that one points at was to be deleted.
+        public static let validatingReferenceError = Self(serverErrorCode: "VALIDATING_REFERENCE_ERROR")
+        /// No such zone: create it first, or start over where it was deleted.
+        public static let zoneNotFound = Self(serverErrorCode: "ZONE_NOT_FOUND")
+        /// The zone is busy with another write.
+        public static let zoneBusy = Self(serverErrorCode: "ZONE_BUSY")
+        /// The change token is too old: forget what was fetched with it and start without a token.
+        ///
+        /// Only clients of the service report this code; Apple's pages do not list it.
+        public static let changeTokenExpired = Self(serverErrorCode: "CHANGE_TOKEN_EXPIRED")
+        /// The request holds more items than the service takes.
+        ///
+        /// Only clients of the service report this code; Apple's pages do not list it.
+        public static let limitExceeded = Self(serverErrorCode: "LIMIT_EXCEEDED")
+
+        // Local codes.
+
+        /// The call cannot be made as it is; nothing was sent. The message says which argument and why.
+        public static let invalidArgument = Self(.invalidArgument)
+        /// A token, key or key identifier that cannot be one; nothing was sent.
+        ///
+        /// Credentials that look right and are refused by the service give ``authenticationFailed``.
+        public static let invalidCredentials = Self(.invalidCredentials)
+        /// A request could not be signed.
+        public static let signing = Self(.signing)
+        /// No answer: the connection failed, or was lost before the whole response came.
+        ///
+        /// A write that fails so may have been done or not.
+        public static let network = Self(.network)
+        /// The service, or something in front of it, is down: HTTP 502, 503 or 504 without CloudKit's own error.
+        public static let serviceUnavailable = Self(.serviceUnavailable)
+        /// HTTP 421 without CloudKit's own error: the connection belongs to another host of the same address.
+        public static let misdirectedRequest = Self(.misdirectedRequest)
+        /// An answer that CloudKit does not give: an HTML page, a wrong number of results, a redirect.
+        ///
+        /// JSON that should be CloudKit's and cannot be read gives ``decoding``.
+        public static let unexpectedResponse = Self(.unexpectedResponse)
+        /// A successful response could not be read.
+        public static let decoding = Self(.decoding)
+        /// A request could not be written, for example because a number is not finite.
+        public static let encoding = Self(.encoding)
+        /// The task was cancelled. A write that was under way may have been done or not.
+        public static let cancelled = Self(.cancelled)
+    }
+}
+
+extension CloudKitError.Code: CustomStringConvertible {
+    /// The service's text, such as `CONFLICT`, or the name of the local code, such as `invalidArgument`.
+    public var description: String {
+        switch kind {
+        case .server(let text): text
+        case .local(let local): local.rawValue
+        }
+    }
+}

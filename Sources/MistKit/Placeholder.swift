@@ -1,1 +1,0 @@
-// The first source of MistKit takes this file's place.

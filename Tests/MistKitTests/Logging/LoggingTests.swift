@@ -1,0 +1,41 @@
+import HTTPTypes
+import Logging
+import OpenAPISwiftRuntime
+import Testing
+
+@testable import MistKit
+
+struct LoggingTests {
+    @Test func anAttemptIsOneLineAndItsEndAnother() async throws {
+        let log = RecordedLog()
+        let transport = FakeTransport([
+            reply(.ok, "{}", headers: ["X-Apple-Request-UUID": "u1"]),
+            reply(.notFound, #"{"serverErrorCode":"NOT_FOUND","uuid":"u2"}"#),
+        ])
+        _ = try await middlewares(log.logger(level: .trace)).send(body: "{}", over: transport)
+        _ = try await middlewares(log.logger(level: .debug)).failure(body: "{}", over: transport)
+        _ = try await middlewares(log.logger(level: .info)).failure(body: "{}", over: transport)
+        #expect(
+            log.lines == [
+                """
+                trace CloudKit request bytes=2 host=api.apple-cloudkit.com method=POST operation=queryRecords \
+                path=/database/1/iCloud.com.example.app/development/public/records/query
+                """,
+                "debug CloudKit answered bytes=2 duration=0.0 seconds operation=queryRecords request=u1 status=200",
+                """
+                debug CloudKit request failed code=NOT_FOUND duration=0.0 seconds operation=queryRecords request=u2 \
+                status=404
+                """,
+            ]
+        )
+    }
+
+    private func middlewares(_ logger: Logger) -> Middlewares {
+        Middlewares(
+            tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
+            retryPolicy: .never,
+            logger: logger,
+            clock: FakeClock()
+        )
+    }
+}

@@ -1,1 +1,0 @@
-// The first test of MistKit takes this file's place.

@@ -1,0 +1,36 @@
+import Foundation
+
+/// Runs a program that stands on the search path; `nil` where it is missing.
+///
+/// - Returns: Its exit code, and what it wrote to standard output and standard error.
+func run(_ arguments: String..., input: [UInt8] = []) throws -> (code: Int32, output: String) {
+    try run(arguments: arguments, input: input)
+}
+
+/// The same, with the arguments in an array.
+func run(arguments: [String], input: [UInt8] = []) throws -> (code: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    let output = Pipe()
+    let standardInput = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    process.standardInput = standardInput
+    try process.run()
+    try standardInput.fileHandleForWriting.write(contentsOf: Data(input))
+    try standardInput.fileHandleForWriting.close()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+}
+
+let hasOpenSSL = (try? run("openssl", "version").code) == 0
+
+/// A folder that is there while a closure runs.
+func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "MistKitTests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try body(folder)
+}

@@ -1,0 +1,145 @@
+import Foundation
+import HTTPTypes
+import OpenAPISwiftRuntime
+import Synchronization
+
+@testable import MistKit
+
+/// A transport that a closure answers for. It keeps what it was sent.
+final class FakeTransport: ClientTransport {
+    struct Exchange: Sendable {
+        var request: HTTPRequest
+        var body: [UInt8]
+        var baseURL: URL
+        var operationID: String
+
+        var json: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    private let sentExchanges = Mutex<[Exchange]>([])
+    private let answer: @Sendable (Exchange, _ number: Int) async throws -> (HTTPResponse, HTTPBody?)
+
+    init(_ answer: @escaping @Sendable (Exchange, _ number: Int) async throws -> (HTTPResponse, HTTPBody?)) {
+        self.answer = answer
+    }
+
+    /// Answers the requests with these, one after the other; the last one again and again.
+    convenience init(_ answers: [(HTTPResponse, HTTPBody?)]) {
+        self.init { _, number in answers[min(number, answers.count) - 1] }
+    }
+
+    var sent: [Exchange] { sentExchanges.withLock { $0 } }
+
+    func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let bytes = if let body { try await [UInt8](collecting: body, upTo: .max) } else { [UInt8]() }
+        let exchange = Exchange(request: request, body: bytes, baseURL: baseURL, operationID: operationID)
+        let number = sentExchanges.withLock {
+            $0.append(exchange)
+            return $0.count
+        }
+        return try await answer(exchange, number)
+    }
+}
+
+/// A response with a JSON body.
+func reply(
+    _ status: HTTPResponse.Status = .ok,
+    _ json: String = "{}",
+    contentType: String? = "application/json; charset=UTF-8",
+    headers: [String: String] = [:]
+) -> (HTTPResponse, HTTPBody?) {
+    var response = HTTPResponse(status: status)
+    response.headerFields[.contentType] = contentType
+    for (name, value) in headers {
+        if let name = HTTPField.Name(name) { response.headerFields[name] = value }
+    }
+    return (response, HTTPBody(json))
+}
+
+/// A clock on which waiting takes no time, and which keeps the waits.
+final class FakeClock: Clock {
+    struct Instant: InstantProtocol {
+        var offset: Duration = .zero
+
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private let state = Mutex<(now: Instant, waits: [Duration])>((Instant(), []))
+
+    var now: Instant { state.withLock { $0.now } }
+    var minimumResolution: Duration { .zero }
+    var waits: [Duration] { state.withLock { $0.waits } }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+        state.withLock {
+            $0.waits.append($0.now.duration(to: deadline))
+            $0.now = max($0.now, deadline)
+        }
+    }
+}
+
+extension Middlewares {
+    /// Sends a request through the middlewares, as the generated client does.
+    func send(
+        _ request: HTTPRequest = .query,
+        body: HTTPBody? = nil,
+        baseURL: URL = .cloudKit,
+        operationID: String = "queryRecords",
+        over transport: some ClientTransport
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        var next: ClientMiddleware.Next = { request, body, baseURL in
+            try await transport.send(request, body: body, baseURL: baseURL, operationID: operationID)
+        }
+        for middleware in inOrder.reversed() {
+            let inner = next
+            next = { request, body, baseURL in
+                try await middleware.intercept(
+                    request,
+                    body: body,
+                    baseURL: baseURL,
+                    operationID: operationID,
+                    next: inner
+                )
+            }
+        }
+        return try await next(request, body, baseURL)
+    }
+
+    /// The error of a request that must fail.
+    func failure(
+        _ request: HTTPRequest = .query,
+        body: HTTPBody? = nil,
+        operationID: String = "queryRecords",
+        over transport: some ClientTransport
+    ) async throws -> CloudKitError {
+        do {
+            _ = try await send(request, body: body, operationID: operationID, over: transport)
+        } catch let error as CloudKitError {
+            return error
+        }
+        throw UnexpectedSuccess()
+    }
+}
+
+struct UnexpectedSuccess: Error {}
+
+extension HTTPRequest {
+    static let query = HTTPRequest(
+        method: .post,
+        scheme: nil,
+        authority: nil,
+        path: "/database/1/iCloud.com.example.app/development/public/records/query"
+    )
+}
+
+extension URL {
+    static let cloudKit = URL(string: "https://api.apple-cloudkit.com")!
+}
