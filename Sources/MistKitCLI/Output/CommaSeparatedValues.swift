@@ -5,7 +5,9 @@ enum CommaSeparatedValues {
     }
 
     private static func cell(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }) else { return text }
+        guard text.unicodeScalars.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }) else {
+            return text
+        }
         var quoted = "\""
         for character in text.unicodeScalars {
             if character == "\"" { quoted += "\"" }

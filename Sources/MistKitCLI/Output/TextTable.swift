@@ -29,7 +29,10 @@ struct TextTable {
     /// - Parameter width: The columns of the terminal; nil where the text goes to a file or a pipe and nothing is shortened.
     func lines(width: Int?) -> [String] {
         let widths = fittedWidths(terminal: width)
-        var lines = [line(columns.map(\.title), widths), widths.map { String(repeating: "-", count: $0) }.joined(separator: "  ")]
+        var lines = [
+            line(columns.map(\.title), widths),
+            widths.map { String(repeating: "-", count: $0) }.joined(separator: "  "),
+        ]
         lines.append(contentsOf: rows.map { line($0, widths) })
         return lines
     }
@@ -91,7 +94,8 @@ extension String {
             guard let first = character.unicodeScalars.first else { return width }
             let wide =
                 switch first.value {
-                case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+                case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+                    0xFF00...0xFF60,
                     0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
                     true
                 default: false

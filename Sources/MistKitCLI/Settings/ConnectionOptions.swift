@@ -4,7 +4,11 @@ import ArgumentParser
 struct ConnectionOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("A JSON file of settings.", discussion: "Read when present: mistkit.json, then .mistkit/config.json.", valueName: "file")
+        help: ArgumentHelp(
+            "A JSON file of settings.",
+            discussion: "Read when present: mistkit.json, then .mistkit/config.json.",
+            valueName: "file"
+        )
     )
     var configurationFile: String?
 

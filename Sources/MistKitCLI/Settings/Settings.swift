@@ -47,7 +47,11 @@ struct Settings: Sendable {
         ]
         if let file {
             do {
-                let path = ConfigReader(provider: InMemoryProvider(values: [AbsoluteConfigKey(["filePath"]): ConfigValue(.string(file), isSecret: false)]))
+                let path = ConfigReader(
+                    provider: InMemoryProvider(values: [
+                        AbsoluteConfigKey(["filePath"]): ConfigValue(.string(file), isSecret: false)
+                    ])
+                )
                 providers.append(try await FileProvider<JSONSnapshot>(config: path))
             } catch {
                 throw CommandError(

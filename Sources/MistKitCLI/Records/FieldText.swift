@@ -1,0 +1,151 @@
+import CloudKitModel
+import Foundation
+import StreamingJSON
+
+/// Fields as a line of text: for the cells of a table or a CSV file, and from the arguments of a command.
+///
+/// An argument is `name=value` or `name:TYPE=value`. Without a type, whole numbers are `INT64`, other numbers `DOUBLE`, all
+/// else `STRING`. Lists are separated by commas; `TIMESTAMP` takes ISO 8601 or milliseconds; `BYTES` base64; `LOCATION`
+/// `latitude,longitude`; `REFERENCE` a record name; `name:NULL=` clears the field; a type ending in `!` is encrypted.
+enum FieldText {
+    /// What a cell shows of a value.
+    static func describe(_ value: FieldValue) -> String {
+        switch value.plain {
+        case .string(let text): text
+        case .int64(let number): String(number)
+        case .double(let number): String(number)
+        case .timestamp(let date): describe(date)
+        case .bytes(let data): data.base64EncodedString()
+        case .reference(let reference): describe(reference)
+        case .asset(let asset): asset.fileChecksum.map { "asset \($0)" } ?? "asset"
+        case .location(let location): describe(location)
+        case .stringList(let values): list(values)
+        case .int64List(let values): list(values.map(String.init))
+        case .doubleList(let values): list(values.map { String($0) })
+        case .timestampList(let values): list(values.map(describe))
+        case .bytesList(let values): list(values.map { $0.base64EncodedString() })
+        case .referenceList(let values): list(values.map(describe))
+        case .assetList(let values): "\(values.count) assets"
+        case .locationList(let values): list(values.map(describe))
+        case .unknown(_, let json): json.description
+        case .null, .encrypted, .verbatim: ""
+        }
+    }
+
+    /// A point in time in UTC, with milliseconds only where there are some.
+    static func describe(_ date: Date) -> String {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        let isWhole = milliseconds.truncatingRemainder(dividingBy: 1000) == 0
+        return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole))
+    }
+
+    private static func describe(_ reference: Reference) -> String {
+        "→ \(reference.recordName)"
+    }
+
+    private static func describe(_ location: Location) -> String {
+        "\(location.latitude),\(location.longitude)"
+    }
+
+    private static func list(_ values: [String]) -> String {
+        values.joined(separator: ", ")
+    }
+
+    /// Reads `name=value` or `name:TYPE=value`.
+    ///
+    /// - Throws: ``CommandError`` that quotes the argument and says what its form is.
+    static func assignment(_ argument: String) throws(CommandError) -> (name: String, value: FieldValue) {
+        guard let equals = argument.firstIndex(of: "=") else {
+            throw CommandError(
+                code: .usage,
+                message: "The field \"\(argument)\" has no value.",
+                remedy: "Write it as name=value, or as name:TYPE=value to say the type."
+            )
+        }
+        let (name, type) = typedName(argument[..<equals])
+        guard !name.isEmpty else {
+            throw CommandError(code: .usage, message: "The field \"\(argument)\" has no name.", remedy: "Write it as name=value.")
+        }
+        return (name, try value(String(argument[argument.index(after: equals)...]), type: type, of: name))
+    }
+
+    /// Splits `name:TYPE`.
+    static func typedName(_ text: Substring) -> (name: String, type: String?) {
+        guard let colon = text.lastIndex(of: ":") else { return (String(text), nil) }
+        return (String(text[..<colon]), text[text.index(after: colon)...].uppercased())
+    }
+
+    /// Reads a value of a type; without one the text decides.
+    static func value(_ text: String, type: String?, of name: String) throws(CommandError) -> FieldValue {
+        guard let type else { return inferred(text) }
+        if type.hasSuffix("!") {
+            return .encrypted(try value(text, type: String(type.dropLast()), of: name))
+        }
+        func needed<Value>(_ value: Value?, _ form: String) throws(CommandError) -> Value {
+            guard let value else {
+                throw CommandError(
+                    code: .usage,
+                    message: "\"\(text)\" is no \(type), which the field \(name) is to be.",
+                    remedy: "A \(type) is written as \(form)."
+                )
+            }
+            return value
+        }
+        func items<Value>(_ form: String, _ read: (String) -> Value?) throws(CommandError) -> [Value] {
+            guard !text.isEmpty else { return [] }
+            var values: [Value] = []
+            for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+                values.append(try needed(read(item.trimmingCharacters(in: .whitespaces)), form))
+            }
+            return values
+        }
+        switch type {
+        case "NULL": return .null
+        case "STRING": return .string(text)
+        case "INT64": return .int64(try needed(Int64(text), "a whole number"))
+        case "DOUBLE": return .double(try needed(finite(text), "a number"))
+        case "TIMESTAMP": return .timestamp(try needed(date(text), "2026-01-31T12:00:00Z or as milliseconds since 1970"))
+        case "BYTES": return .bytes(try needed(Data(base64Encoded: text), "base64"))
+        case "REFERENCE": return .reference(Reference(recordName: text))
+        case "LOCATION": return .location(try needed(location(text), "latitude,longitude"))
+        case "STRING_LIST": return .stringList(try items("texts between commas") { $0 })
+        case "INT64_LIST": return .int64List(try items("whole numbers between commas") { Int64($0) })
+        case "DOUBLE_LIST": return .doubleList(try items("numbers between commas", finite))
+        case "TIMESTAMP_LIST": return .timestampList(try items("points in time between commas", date))
+        case "BYTES_LIST": return .bytesList(try items("base64 between commas") { Data(base64Encoded: $0) })
+        case "REFERENCE_LIST": return .referenceList(try items("record names between commas") { Reference(recordName: $0) })
+        default:
+            throw CommandError(
+                code: .usage,
+                message: "There is no type \(type), which the field \(name) is to be.",
+                remedy: "The types are STRING, INT64, DOUBLE, TIMESTAMP, BYTES, REFERENCE, LOCATION, their _LIST forms, and NULL."
+            )
+        }
+    }
+
+    private static func inferred(_ text: String) -> FieldValue {
+        // Only a text that the number prints as again is a number: 007 and 1_000 stay texts.
+        if let number = Int64(text), String(number) == text { return .int64(number) }
+        if text.contains("."), let number = finite(text), text.allSatisfy({ $0.isASCII && ($0.isNumber || ".-".contains($0)) }) {
+            return .double(number)
+        }
+        return .string(text)
+    }
+
+    private static func finite(_ text: String) -> Double? {
+        Double(text).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private static func date(_ text: String) -> Date? {
+        if let milliseconds = Int64(text) { return Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+        return (try? Date(text, strategy: Date.ISO8601FormatStyle()))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()))
+    }
+
+    private static func location(_ text: String) -> Location? {
+        let parts = text.split(separator: ",").compactMap { finite($0.trimmingCharacters(in: .whitespaces)) }
+        guard parts.count == 2, abs(parts[0]) <= 90, abs(parts[1]) <= 180 else { return nil }
+        return Location(latitude: parts[0], longitude: parts[1])
+    }
+}

@@ -1,0 +1,118 @@
+import CloudKitModel
+import Foundation
+
+/// Filters and sorts as people type them: `rating > 3`, `title BEGINS_WITH He`, `tags LIST_CONTAINS swift`, `-rating`.
+enum QueryExpression {
+    /// The signs for the comparators that have one; the others go by their name in the protocol.
+    private static let signs: [(sign: String, comparator: QueryFilter.Comparator)] = [
+        ("==", .equals), ("!=", .notEquals), ("<=", .lessThanOrEquals), (">=", .greaterThanOrEquals), ("<", .lessThan),
+        (">", .greaterThan), ("=", .equals),
+    ]
+
+    /// The names by which a filter or a sort means what every record has, rather than a field of the app's own.
+    private static let systemFields: [String: SystemFieldName] = [
+        "@recordName": .recordName, "@created": .createdTimestamp, "@modified": .modifiedTimestamp,
+        "@createdBy": .createdUserRecordName, "@modifiedBy": .modifiedUserRecordName, "@parent": .parent, "@share": .share,
+    ]
+
+    /// Reads `field comparator value`, where the field may carry a type as in `when:TIMESTAMP`.
+    ///
+    /// - Throws: ``CommandError`` that quotes the expression and says its form.
+    static func filter(_ text: String) throws(CommandError) -> QueryFilter {
+        let (fieldText, comparator, valueText) = try parts(text)
+        let (name, givenType) = FieldText.typedName(Substring(fieldText))
+        if comparator == .near { return try near(name, valueText, in: text) }
+        if name.hasPrefix("@") {
+            let system = try systemField(name, in: text)
+            let type = givenType ?? (system == .createdTimestamp || system == .modifiedTimestamp ? "TIMESTAMP" : "REFERENCE")
+            return QueryFilter(system: system, comparator, try FieldText.value(valueText, type: type, of: name))
+        }
+        let type = givenType.map { needsList(comparator) && !$0.hasSuffix("_LIST") ? $0 + "_LIST" : $0 }
+        if needsList(comparator), type == nil {
+            return QueryFilter(name, comparator, try inferredList(valueText, of: name))
+        }
+        return QueryFilter(name, comparator, try FieldText.value(valueText, type: type, of: name))
+    }
+
+    /// Reads `field`, or `-field` for falling order; `@created` and its like for what every record has.
+    static func sort(_ text: String) throws(CommandError) -> QuerySort {
+        let ascending = !text.hasPrefix("-")
+        let name = ascending ? text : String(text.dropFirst())
+        guard !name.isEmpty else {
+            throw CommandError(code: .usage, message: "The sort \"\(text)\" names no field.", remedy: "Write it as field or -field.")
+        }
+        if name.hasPrefix("@") {
+            return QuerySort(system: try systemField(name, in: text), ascending: ascending)
+        }
+        return QuerySort(name, ascending: ascending)
+    }
+
+    private static func parts(_ text: String) throws(CommandError) -> (String, QueryFilter.Comparator, String) {
+        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        let words = trimmed.split(separator: " ", maxSplits: 2)
+        if words.count >= 2 {
+            let name = words[1].uppercased()
+            let value = words.count == 3 ? unquoted(String(words[2])) : ""
+            if let known = QueryFilter.Comparator.all.first(where: { $0.rawValue == name }) {
+                return (String(words[0]), known, value)
+            }
+            if let sign = signs.first(where: { $0.sign == words[1] }) {
+                return (String(words[0]), sign.comparator, value)
+            }
+        }
+        // Without spaces: the first sign splits, the longest counts.
+        if let start = trimmed.firstIndex(where: { "=!<>".contains($0) }),
+            let sign = signs.first(where: { trimmed[start...].hasPrefix($0.sign) }), start > trimmed.startIndex
+        {
+            let value = trimmed[trimmed.index(start, offsetBy: sign.sign.count)...]
+            return (
+                trimmed[..<start].trimmingCharacters(in: .whitespaces), sign.comparator,
+                unquoted(value.trimmingCharacters(in: .whitespaces))
+            )
+        }
+        throw CommandError(
+            code: .usage,
+            message: "The filter \"\(text)\" has no comparator.",
+            remedy: "Write it as: field == value (also != < <= > >=), or with one of "
+                + QueryFilter.Comparator.all.map(\.rawValue).joined(separator: ", ") + "."
+        )
+    }
+
+    private static func unquoted(_ text: String) -> String {
+        guard text.count >= 2, let first = text.first, first == text.last, first == "\"" || first == "'" else { return text }
+        return String(text.dropFirst().dropLast())
+    }
+
+    private static func needsList(_ comparator: QueryFilter.Comparator) -> Bool {
+        [.in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll].contains(comparator)
+    }
+
+    private static func inferredList(_ text: String, of name: String) throws(CommandError) -> FieldValue {
+        let items = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let isInteger = !items.isEmpty && items.allSatisfy { Int64($0) != nil }
+        return try FieldText.value(text, type: isInteger ? "INT64_LIST" : "STRING_LIST", of: name)
+    }
+
+    private static func near(_ name: String, _ text: String, in whole: String) throws(CommandError) -> QueryFilter {
+        let parts = text.components(separatedBy: " within ")
+        guard parts.count == 2, let metres = Double(parts[1].trimmingCharacters(in: .whitespaces)), metres > 0 else {
+            throw CommandError(
+                code: .usage,
+                message: "The filter \"\(whole)\" does not say how near.",
+                remedy: "Write it as: field NEAR latitude,longitude within metres."
+            )
+        }
+        return QueryFilter(name, .near, try FieldText.value(parts[0], type: "LOCATION", of: name), distance: metres)
+    }
+
+    private static func systemField(_ name: String, in text: String) throws(CommandError) -> SystemFieldName {
+        guard let system = systemFields[name] else {
+            throw CommandError(
+                code: .usage,
+                message: "There is no system field \(name), which \"\(text)\" asks for.",
+                remedy: "The system fields are \(systemFields.keys.sorted().joined(separator: ", "))."
+            )
+        }
+        return system
+    }
+}
