@@ -1,0 +1,133 @@
+import CloudKitModel
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A point in the history of a database or a zone, as the text of a sync token says it.
+///
+/// Tokens are not consumed: the same token gives the same answer again, in any order (observed on the live service).
+struct SyncToken: Hashable {
+    /// Which feed the token belongs to.
+    enum Kind: UInt8 {
+        case database = 1
+        case zone = 2
+        case zoneList = 3
+        /// A zone's feed read backwards, from `top` down to `position`.
+        case reversedZone = 4
+    }
+
+    var kind: Kind
+    var database: Int64
+    /// The zone's row; 0 in tokens of a database.
+    var zone: Int64 = 0
+    /// The zone's name in short, by which a zone that was made anew is told from another zone.
+    var zoneName: UInt32 = 0
+    /// The number of the last change that the bearer has seen.
+    var position: Int64
+    var top: Int64 = 0
+
+    static func database(_ id: Int64, at position: Int64) -> SyncToken {
+        SyncToken(kind: .database, database: id, position: position)
+    }
+
+    static func zoneList(_ id: Int64, at position: Int64) -> SyncToken {
+        SyncToken(kind: .zoneList, database: id, position: position)
+    }
+
+    static func zone(_ zone: ZoneRow, of ground: Ground, at position: Int64) -> SyncToken {
+        SyncToken(
+            kind: .zone,
+            database: ground.database,
+            zone: zone.id,
+            zoneName: UInt32(truncatingIfNeeded: fingerprint(zone.name.utf8)),
+            position: position
+        )
+    }
+}
+
+/// Writes and reads the text of sync tokens. A check over the bytes, with a number that each storage picks for itself,
+/// tells tokens of this storage from all other text.
+struct SyncTokenKey: Sendable {
+    let salt: UInt64
+
+    private static let version: UInt8 = 1
+    private static let size = 42
+
+    static func load(from db: Database, identifiers: IdentifierSource) throws -> SyncTokenKey {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO secret VALUES ('sync token salt', ?)",
+            arguments: [Data(identifiers.next(8))]
+        )
+        let bytes = try Data.fetchOne(db, sql: "SELECT value FROM secret WHERE name = 'sync token salt'") ?? Data()
+        return SyncTokenKey(salt: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    func text(of token: SyncToken) -> String {
+        var bytes: [UInt8] = [Self.version, token.kind.rawValue]
+        bytes.append(bigEndian: UInt64(bitPattern: token.position), count: 8)
+        bytes.append(bigEndian: UInt64(token.database), count: 6)
+        bytes.append(bigEndian: UInt64(token.zone), count: 6)
+        bytes.append(bigEndian: UInt64(token.zoneName), count: 4)
+        bytes.append(bigEndian: UInt64(bitPattern: token.top), count: 8)
+        bytes.append(bigEndian: fingerprint(bytes, salt: salt), count: 8)
+        return Data(bytes).base64EncodedString()
+    }
+
+    /// Reads a token.
+    ///
+    /// - Throws: `BAD_REQUEST` in the recorded words: `Invalid continuation format` for a token that was cut short,
+    ///   `Unknown sync continuation type` for any other text, and for a token of another kind of feed.
+    func token(_ text: String, kinds: [SyncToken.Kind]) throws(EmulatorError) -> SyncToken {
+        let bytes = Self.decode(text)
+        guard bytes.first == Self.version else { throw .badRequest("Unknown sync continuation type") }
+        guard bytes.count >= Self.size else { throw .badRequest("Invalid continuation format") }
+        func number(_ range: Range<Int>) -> UInt64 {
+            bytes[range].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        guard
+            bytes.count == Self.size,
+            number(34..<42) == fingerprint(bytes[..<34], salt: salt),
+            let kind = SyncToken.Kind(rawValue: bytes[1]),
+            kinds.contains(kind)
+        else {
+            throw .badRequest("Unknown sync continuation type")
+        }
+        return SyncToken(
+            kind: kind,
+            database: Int64(number(10..<16)),
+            zone: Int64(number(16..<22)),
+            zoneName: UInt32(number(22..<26)),
+            position: Int64(bitPattern: number(2..<10)),
+            top: Int64(bitPattern: number(26..<34))
+        )
+    }
+
+    /// The bytes of base64 text, as far as they go: a token that was cut may end anywhere.
+    private static func decode(_ text: String) -> [UInt8] {
+        if let data = Data(base64Encoded: text) { return Array(data) }
+        let whole = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        let prefix = String(decoding: whole.prefix(whole.count / 4 * 4), as: UTF8.self)
+        return Data(base64Encoded: prefix).map(Array.init) ?? []
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: UInt64, count: Int) {
+        for byte in stride(from: 8 * (count - 1), through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: number >> UInt64(byte)))
+        }
+    }
+}
+
+/// FNV-1a: the same in every process, unlike `Hasher`.
+func fingerprint(_ bytes: some Sequence<UInt8>, salt: UInt64 = 0) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ salt
+    for byte in bytes {
+        hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    return hash
+}

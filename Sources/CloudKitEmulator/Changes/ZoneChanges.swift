@@ -1,0 +1,230 @@
+public import CloudKitModel
+import GRDB
+
+/// What to fetch of one zone's changes.
+public struct ZoneChangesRequest: Hashable, Sendable {
+    /// The zone: a custom one.
+    public var zoneID: ZoneID
+    /// Where to go on from; `nil` for the whole history.
+    public var syncToken: String?
+    /// Whether the newest changes come first.
+    public var reverse: Bool
+    /// The fields to return; `nil` for all.
+    public var desiredKeys: [String]?
+    /// Whether numbers of the reply are JSON strings.
+    public var numbersAsStrings: Bool
+    /// Records of one page; more than 200 are never sent.
+    public var resultsLimit: Int?
+    /// The record types to return; `nil` for all.
+    public var desiredRecordTypes: [String]?
+
+    /// Makes a request.
+    public init(
+        zoneID: ZoneID,
+        syncToken: String? = nil,
+        reverse: Bool = false,
+        desiredKeys: [String]? = nil,
+        numbersAsStrings: Bool = false,
+        resultsLimit: Int? = nil,
+        desiredRecordTypes: [String]? = nil
+    ) {
+        self.zoneID = zoneID
+        self.syncToken = syncToken
+        self.reverse = reverse
+        self.desiredKeys = desiredKeys
+        self.numbersAsStrings = numbersAsStrings
+        self.resultsLimit = resultsLimit
+        self.desiredRecordTypes = desiredRecordTypes
+    }
+}
+
+/// One page of a zone's changes.
+public struct ZoneChanges: Hashable, Sendable {
+    /// The zone.
+    public var zoneID: ZoneID
+    /// Each record that changed, in its latest state, where it was last written; deleted ones have a name, a tag and
+    /// `deleted`.
+    public var records: [RecordResult]
+    /// Where to go on from. Every page has a new one, and any may be kept.
+    public var syncToken: String
+    /// Whether the next page has more.
+    public var moreComing: Bool
+    /// Whether the newest changes came first.
+    public var reverse: Bool
+
+    /// Makes a page.
+    public init(zoneID: ZoneID, records: [RecordResult], syncToken: String, moreComing: Bool, reverse: Bool = false) {
+        self.zoneID = zoneID
+        self.records = records
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+        self.reverse = reverse
+    }
+}
+
+/// One item of a reply of `changes/zone`: a page of changes, or why there is none.
+public enum ZoneChangesResult: Hashable, Sendable {
+    /// The page.
+    case changes(ZoneChanges)
+    /// The zone's error.
+    case failure(ZoneError)
+}
+
+extension CloudKitEmulator {
+    /// Fetches what changed in zones (`changes/zone`): custom zones of private and shared databases.
+    ///
+    /// - Parameters:
+    ///   - requests: The zones, each with its token.
+    ///   - address: The database.
+    ///   - caller: Who asks.
+    /// - Returns: One page or failure for each zone, in order. A token that is no token fails with `BAD_REQUEST`, an
+    ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
+    /// - Throws: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
+    public func fetchZoneChanges(
+        _ requests: [ZoneChangesRequest],
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [ZoneChangesResult] {
+        guard address.scope != .public else { throw .notApplicable(in: .public) }
+        return try read(address, as: caller) { db, ground in
+            try requests.map { request in
+                do {
+                    return .changes(try changes(request, in: ground, db))
+                } catch let error as EmulatorError {
+                    return .failure(
+                        ZoneError(
+                            zoneID: request.zoneID,
+                            serverErrorCode: error.serverErrorCode,
+                            reason: error.reason,
+                            retryAfter: error.retryAfter
+                        )
+                    )
+                }
+            }
+        }
+    }
+
+    /// Fetches what changed in one zone (`records/changes`, deprecated: use
+    /// ``fetchZoneChanges(_:in:as:)``).
+    ///
+    /// - Throws: What ``fetchZoneChanges(_:in:as:)`` returns as the zone's failure.
+    public func fetchRecordChanges(
+        _ request: ZoneChangesRequest,
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> ZoneChanges {
+        guard address.scope != .public else { throw .notApplicable(in: .public) }
+        return try read(address, as: caller) { db, ground in
+            try changes(request, in: ground, db)
+        }
+    }
+
+    /// The zone's token for its present state.
+    func syncToken(of zone: ZoneRow, in ground: Ground) -> String {
+        tokenKey.text(of: .zone(zone, of: ground, at: zone.sequence))
+    }
+
+    private func changes(_ request: ZoneChangesRequest, in ground: Ground, _ db: Database) throws -> ZoneChanges {
+        let zone = try zone(request.zoneID, of: ground, in: db)
+        guard !zone.isDefault else {
+            // Observed live.
+            throw EmulatorError.badRequest("cannot get changes in default zone")
+        }
+        let start = try start(of: request, zone: zone, in: ground)
+        let schema = try schemas.schema(of: ground.container, in: db)
+        let limit = pageSize(request.resultsLimit)
+        let rows = try feed(from: start, of: zone, types: request.desiredRecordTypes, schema, limit: limit + 1, db)
+        let page = rows.prefix(limit)
+        let moreComing = rows.count > limit
+
+        let presentation = RecordPresentation(
+            desiredKeys: request.desiredKeys,
+            numbersAsStrings: request.numbersAsStrings,
+            deviceID: configuration.deviceID,
+            zoneID: zone.zoneID(in: ground)
+        )
+        let records = try page.map { row in
+            RecordResult.record(
+                row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema)
+            )
+        }
+        var end = start
+        if moreComing, let last = page.last {
+            end.position = last.sequence
+        } else if start.kind == .reversedZone {
+            // All was seen: go on forwards from where the backwards reading began.
+            end = .zone(zone, of: ground, at: start.top)
+        } else {
+            end.position = zone.sequence
+        }
+        return ZoneChanges(
+            zoneID: zone.zoneID(in: ground),
+            records: records,
+            syncToken: tokenKey.text(of: end),
+            moreComing: moreComing,
+            reverse: start.kind == .reversedZone
+        )
+    }
+
+    /// The point in the feed that a request starts from.
+    private func start(
+        of request: ZoneChangesRequest,
+        zone: ZoneRow,
+        in ground: Ground
+    ) throws(EmulatorError) -> SyncToken {
+        var start = SyncToken.zone(zone, of: ground, at: 0)
+        if let text = request.syncToken, text.isEmpty {
+            if configuration.unsettled.emptySyncToken == .caughtUp { start.position = zone.sequence }
+        } else if let text = request.syncToken {
+            let token = try tokenKey.token(text, kinds: [.zone, .reversedZone])
+            guard token.database == start.database, token.zoneName == start.zoneName else {
+                throw .badRequest("Unknown sync continuation type")
+            }
+            guard token.zone == zone.id, token.position <= zone.sequence else {
+                // The zone was deleted and made again since (text: native 21/2026).
+                throw EmulatorError(
+                    configuration.unsettled.expiredToken,
+                    "client knowledge differs from server knowledge"
+                )
+            }
+            if token.kind == .reversedZone { return token }
+            start.position = token.position
+        }
+        if request.reverse {
+            // `position` is the upper end of what is still to come; what the bearer has seen is below `top` of nothing.
+            start.kind = .reversedZone
+            start.top = zone.sequence
+            start.position = zone.sequence + 1
+        }
+        return start
+    }
+
+    /// Rows of a zone in the order of their last writes.
+    private func feed(
+        from start: SyncToken,
+        of zone: ZoneRow,
+        types: [String]?,
+        _ schema: Schema,
+        limit: Int,
+        _ db: Database
+    ) throws -> [RecordRow] {
+        let isReversed = start.kind == .reversedZone
+        let types = types.map { $0.compactMap { schema[$0]?.id } }
+        if types?.isEmpty == true { return [] }
+        let condition = types.map { " AND type IN (\($0.map(String.init).joined(separator: ",")))" } ?? ""
+        let sql = """
+            SELECT \(RecordRow.columns) FROM record
+            WHERE zone = ? AND sequence \(isReversed ? "<" : ">") ?\(condition)
+            ORDER BY sequence\(isReversed ? " DESC" : "") LIMIT ?
+            """
+        return try Row.fetchAll(
+            db.cachedStatement(sql: sql),
+            arguments: [zone.id, start.position, limit]
+        ).map(RecordRow.init)
+    }
+
+    /// The number of records of one page.
+    func pageSize(_ resultsLimit: Int?) -> Int {
+        min(max(resultsLimit ?? .max, 1), configuration.limits.recordsPerResponse)
+    }
+}

@@ -1,0 +1,155 @@
+import CloudKitModel
+import GRDB
+import StreamingJSON
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The rules of CloudKit Web Services over an SQLite database. It knows no HTTP.
+///
+/// Each endpoint is one method. It takes the request's parts as values of ``CloudKitModel``, the database's address and
+/// the caller, and returns the reply's parts. A refusal of the whole request is thrown as an ``EmulatorError``; the
+/// failure of one item stands in the reply, at the item's place.
+///
+/// ```swift
+/// let emulator = try CloudKitEmulator(storage: .memory)
+/// let user = try emulator.createUser(NameComponents(givenName: "Mei", familyName: "Chen"))
+/// let notes = DatabaseAddress("iCloud.com.example.notes", .development, .private)
+/// let reply = try emulator.modifyRecords(
+///     [RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Milk"]))],
+///     in: notes,
+///     as: .user(user)
+/// )
+/// // [.record(Note, change tag "1", created by the user just now)]
+/// ```
+///
+/// The methods are synchronous: each is one transaction on a local database, and the longest (200 writes) takes
+/// milliseconds. Any number of threads may call them. A write has reached the database when the method returns.
+///
+/// ## Topics
+///
+/// ### Records
+/// - ``modifyRecords(_:in:zoneID:atomic:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
+/// - ``lookupRecords(_:in:zoneID:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
+/// - ``queryRecords(_:in:zoneID:zoneWide:resultsLimit:continuationMarker:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
+///
+/// ### Changes
+/// - ``fetchZoneChanges(_:in:as:)``
+/// - ``fetchDatabaseChanges(since:in:resultsLimit:as:)``
+/// - ``fetchRecordChanges(_:in:as:)``
+/// - ``fetchZoneListChanges(since:in:resultsLimit:as:)``
+///
+/// ### Zones
+/// - ``listZones(in:as:)``
+/// - ``lookupZones(_:in:as:)``
+/// - ``modifyZones(_:in:as:)``
+///
+/// ### Credentials and users
+/// - ``registerContainer(_:)``
+/// - ``registerAPIToken(_:for:)``
+/// - ``registerServerKey(_:for:)``
+/// - ``createUser(_:emailAddress:phoneNumber:)``
+/// - ``issueWebAuthToken(for:keepsSignedIn:)``
+/// - ``authenticate(_:for:)``
+/// - ``fetchCaller(as:)``
+/// - ``fetchCurrentUser(as:)``
+public final class CloudKitEmulator: Sendable {
+    /// How the emulator behaves where that is a choice.
+    public let configuration: EmulatorConfiguration
+    let identifiers: IdentifierSource
+    private let clock: @Sendable () -> Date
+    let schemas = SchemaCache()
+    let knownCredentials = KnownCredentials()
+    let webTokenKey: WebAuthTokenKey
+    let tokenKey: SyncTokenKey
+    private let database: any DatabaseWriter
+
+    /// Opens the storage, or makes it when it does not exist.
+    ///
+    /// - Parameters:
+    ///   - storage: Where the data are kept.
+    ///   - configuration: How to behave where that is a choice.
+    ///   - identifiers: Where record names and tokens come from.
+    ///   - clock: What time it is; stamps, signatures and the expiry of tokens go by it.
+    /// - Throws: An `INTERNAL_ERROR` when the file cannot be opened.
+    public init(
+        storage: EmulatorStorage = .memory,
+        configuration: EmulatorConfiguration = EmulatorConfiguration(),
+        identifiers: IdentifierSource = .random,
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) throws(EmulatorError) {
+        self.configuration = configuration
+        self.identifiers = identifiers
+        self.clock = clock
+        do {
+            let database = try storage.open()
+            self.database = database
+            (webTokenKey, tokenKey) = try database.write { db in
+                (
+                    try WebAuthTokenKey.load(from: db, identifiers: identifiers),
+                    try SyncTokenKey.load(from: db, identifiers: identifiers)
+                )
+            }
+        } catch {
+            throw EmulatorError(.internalError, "the emulator's storage cannot be opened: \(error)")
+        }
+    }
+
+    /// Closes the storage. The emulator cannot be used afterwards; one that is simply dropped loses nothing either.
+    public func close() throws(EmulatorError) {
+        do {
+            try database.close()
+        } catch {
+            throw EmulatorError(.internalError, "the emulator's storage cannot be closed: \(error)")
+        }
+    }
+}
+
+// MARK: - Transactions
+
+extension CloudKitEmulator {
+    /// The present, in whole milliseconds since 1970.
+    var now: Int64 {
+        Int64((clock().timeIntervalSince1970 * 1000).rounded())
+    }
+
+    /// Reads from one state of the database.
+    func read<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
+        do {
+            return try database.read(body)
+        } catch {
+            throw EmulatorError(wrapping: error)
+        }
+    }
+
+    /// Writes in one transaction: what `body` throws undoes it.
+    func write<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
+        do {
+            return try writeUnwrapped(body)
+        } catch {
+            throw EmulatorError(wrapping: error)
+        }
+    }
+
+    /// The same, with whatever error `body` throws.
+    func writeUnwrapped<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try database.write(body)
+    }
+
+    /// For tests: how SQLite means to run a statement.
+    func explain(_ sql: String) throws -> [String] {
+        try database.read { db in
+            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql).map { $0["detail"] }
+        }
+    }
+}
+
+extension EmulatorError {
+    init(wrapping error: any Error) {
+        self = error as? EmulatorError ?? EmulatorError(.internalError, "the emulator's storage failed: \(error)")
+    }
+}

@@ -1,0 +1,63 @@
+import CloudKitModel
+import GRDB
+
+/// What a request brought to show who sends it.
+public struct Credentials: Hashable, Sendable {
+    /// The query item `ckAPIToken`.
+    public var apiToken: String?
+    /// The query item `ckWebAuthToken`, percent-decoded.
+    public var webAuthToken: String?
+    /// The three headers of a request signed by a server-to-server key.
+    public var signature: ServerKeySignature?
+
+    /// Makes credentials.
+    public init(apiToken: String? = nil, webAuthToken: String? = nil, signature: ServerKeySignature? = nil) {
+        self.apiToken = apiToken
+        self.webAuthToken = webAuthToken
+        self.signature = signature
+    }
+}
+
+/// What comes of credentials that hold.
+public struct Authentication: Hashable, Sendable {
+    /// Who makes the request.
+    public var caller: Caller
+    /// The token for the next request, for the response header `X-Apple-CloudKit-Web-Auth-Token`; `nil` when the request
+    /// had no web token.
+    public var nextWebAuthToken: String?
+
+    /// Makes an outcome.
+    public init(caller: Caller, nextWebAuthToken: String? = nil) {
+        self.caller = caller
+        self.nextWebAuthToken = nextWebAuthToken
+    }
+}
+
+extension CloudKitEmulator {
+    /// Checks a request's credentials.
+    ///
+    /// A signature, where there is one, decides alone. Otherwise the API token must be registered for the container; a
+    /// web token beside it must be one of ours and alive.
+    ///
+    /// - Parameters:
+    ///   - credentials: What the request brought.
+    ///   - container: The container's identifier.
+    /// - Returns: Who makes the request, and the next web token.
+    /// - Throws: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was wrong. For a web token that
+    ///   does not hold, what ``EmulatorConfiguration/WebAuthTokens/rejection`` says.
+    public func authenticate(
+        _ credentials: Credentials,
+        for container: String
+    ) throws(EmulatorError) -> Authentication {
+        if let signature = credentials.signature {
+            return Authentication(caller: .serverKey(keyID: try verify(signature, for: container)))
+        }
+        guard let apiToken = credentials.apiToken, try isRegistered(apiToken, for: container) else {
+            throw .authenticationFailed
+        }
+        guard let webAuthToken = credentials.webAuthToken else {
+            return Authentication(caller: .anonymous)
+        }
+        return try redeem(webAuthToken)
+    }
+}

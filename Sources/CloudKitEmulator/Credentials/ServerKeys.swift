@@ -1,0 +1,157 @@
+import Crypto
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The signature of a request by a server-to-server key.
+public struct ServerKeySignature: Hashable, Sendable {
+    /// The header `X-Apple-CloudKit-Request-KeyID`.
+    public var keyID: String
+    /// The header `X-Apple-CloudKit-Request-ISO8601Date`, as it came: `2016-01-25T22:15:43Z`.
+    public var date: String
+    /// The SHA-256 digest of the body's bytes, 32 bytes.
+    public var bodyDigest: [UInt8]
+    /// The path of the request from `/database` or `/device` on, query included, as it stood on the request line.
+    public var subpath: String
+    /// The header `X-Apple-CloudKit-Request-SignatureV1`: base64 of the ASN.1 DER form.
+    public var signature: String
+
+    /// Makes a signature over a body whose digest is known.
+    public init(keyID: String, date: String, bodyDigest: [UInt8], subpath: String, signature: String) {
+        self.keyID = keyID
+        self.date = date
+        self.bodyDigest = bodyDigest
+        self.subpath = subpath
+        self.signature = signature
+    }
+
+    /// Makes a signature over a body.
+    public init(keyID: String, date: String, body: [UInt8], subpath: String, signature: String) {
+        self.init(
+            keyID: keyID,
+            date: date,
+            bodyDigest: Array(SHA256.hash(data: body)),
+            subpath: subpath,
+            signature: signature
+        )
+    }
+}
+
+/// The public half of a server-to-server key, in one of the forms in which people have it.
+public enum ServerKey: Hashable, Sendable {
+    /// PEM with the header `-----BEGIN PUBLIC KEY-----`, what `openssl ec -pubout` prints and the console takes.
+    case pem(String)
+    /// The DER bytes within such a PEM (SubjectPublicKeyInfo).
+    case der([UInt8])
+    /// The point alone, uncompressed: 65 bytes that begin with 4 (ANSI X9.63).
+    case x963([UInt8])
+
+    fileprivate func publicKey() throws(EmulatorError) -> P256.Signing.PublicKey {
+        do {
+            switch self {
+            case .pem(let text): return try P256.Signing.PublicKey(pemRepresentation: text)
+            case .der(let bytes): return try P256.Signing.PublicKey(derRepresentation: bytes)
+            case .x963(let bytes): return try P256.Signing.PublicKey(x963Representation: bytes)
+            }
+        } catch {
+            throw .badRequest("not the public half of a P-256 key")
+        }
+    }
+
+    /// The user record name of the developer that a key acts as. It hangs on the key, not on any person (observed live).
+    static func userRecordName(ofKeyID keyID: String) -> String {
+        "_" + hexadecimal(SHA256.hash(data: Array("user of \(keyID)".utf8)).prefix(16))
+    }
+}
+
+extension CloudKitEmulator {
+    /// Registers the public half of a server-to-server key for a container, as the console of the service does.
+    ///
+    /// - Parameters:
+    ///   - key: The public key.
+    ///   - container: The container's identifier.
+    /// - Returns: The key ID, 64 hexadecimal digits; the same key gets the same ID again.
+    /// - Throws: A `BAD_REQUEST` when it is no public key on the curve P-256.
+    @discardableResult
+    public func registerServerKey(_ key: ServerKey, for container: String) throws(EmulatorError) -> String {
+        let point = try key.publicKey().x963Representation
+        let keyID = hexadecimal(SHA256.hash(data: Array(container.utf8) + [0] + Array(point)))
+        try write { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO server_key VALUES (?, ?, ?)",
+                arguments: [keyID, container, point]
+            )
+        }
+        return keyID
+    }
+
+    /// Verifies a signature, and returns the ID of the key that made it.
+    ///
+    /// The message is `date:base64(SHA-256 of the body):subpath`. For an empty body some clients sign an empty hash part,
+    /// and the service is said to take both.
+    func verify(_ signature: ServerKeySignature, for container: String) throws(EmulatorError) -> String {
+        guard
+            let date = milliseconds(ofISO8601: signature.date),
+            abs(Double(now) - Double(date)) <= configuration.signatureClockWindow * 1000,
+            let der = Data(base64Encoded: signature.signature),
+            let ecdsa = try? P256.Signing.ECDSASignature(derRepresentation: der),
+            let key = try publicKey(signature.keyID, for: container)
+        else {
+            throw .authenticationFailed
+        }
+        let digest = Data(signature.bodyDigest).base64EncodedString()
+        var hashes = [digest]
+        if signature.bodyDigest.elementsEqual(SHA256.hash(data: [UInt8]())) { hashes.append("") }
+        for hash in hashes {
+            let message = Data("\(signature.date):\(hash):\(signature.subpath)".utf8)
+            if key.isValidSignature(ecdsa, for: message) { return signature.keyID }
+        }
+        throw .authenticationFailed
+    }
+
+    private func publicKey(
+        _ keyID: String,
+        for container: String
+    ) throws(EmulatorError) -> P256.Signing.PublicKey? {
+        if let key = knownCredentials.publicKey(keyID, container) { return key }
+        let point = try read { db in
+            try Data.fetchOne(
+                db.cachedStatement(sql: "SELECT public_key FROM server_key WHERE id = ? AND container = ?"),
+                arguments: [keyID, container]
+            )
+        }
+        guard let point, let key = try? P256.Signing.PublicKey(x963Representation: point) else { return nil }
+        knownCredentials.insert(key, keyID, container)
+        return key
+    }
+}
+
+/// The point in time of `2016-01-25T22:15:43Z`, in milliseconds since 1970; `nil` for any other form.
+private func milliseconds(ofISO8601 text: String) -> Int64? {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 20 else { return nil }
+    for (index, punctuation) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "Z")] {
+        guard bytes[index] == punctuation.utf8.first else { return nil }
+    }
+    func number(_ range: Range<Int>) -> Int64? {
+        range.reduce(0) { number, index in
+            number.flatMap { (48...57).contains(bytes[index]) ? $0 * 10 + Int64(bytes[index] - 48) : nil }
+        }
+    }
+    guard
+        let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+        let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+        (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
+    else {
+        return nil
+    }
+    // Days since 1970 by the civil calendar: years begin in March, so that the leap day is the last of its year.
+    let shiftedYear = month > 2 ? year : year - 1
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let days = 365 * shiftedYear + shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400 + dayOfYear - 719_468
+    return ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000
+}

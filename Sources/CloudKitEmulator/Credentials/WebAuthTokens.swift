@@ -1,0 +1,147 @@
+import CloudKitModel
+import Crypto
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a web token says: whose it is and when it ends.
+///
+/// A token is these facts and a keyed hash over them, so a new one for every reply costs no write.
+private struct WebAuthToken {
+    /// The digits of the user record name, as bytes.
+    var user: [UInt8]
+    var expires: Int64
+    var keepsSignedIn: Bool
+    var nonce: [UInt8]
+
+    static let size = 1 + 16 + 8 + 1 + 8
+
+    var bytes: [UInt8] {
+        let expires = (0..<8).map { UInt8(truncatingIfNeeded: self.expires >> (56 - 8 * $0)) }
+        return [1] + user + expires + [keepsSignedIn ? 1 : 0] + nonce
+    }
+
+    init(user: [UInt8], expires: Int64, keepsSignedIn: Bool, nonce: [UInt8]) {
+        self.user = user
+        self.expires = expires
+        self.keepsSignedIn = keepsSignedIn
+        self.nonce = nonce
+    }
+
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size, bytes[0] == 1 else { return nil }
+        user = Array(bytes[1..<17])
+        expires = bytes[17..<25].reduce(0) { $0 << 8 | Int64($1) }
+        keepsSignedIn = bytes[25] == 1
+        nonce = Array(bytes[26..<34])
+    }
+}
+
+/// The key that makes an emulator's web tokens its own. It is kept with the data, so tokens outlive the process.
+struct WebAuthTokenKey: Sendable {
+    private let key: SymmetricKey
+
+    static func load(from db: Database, identifiers: IdentifierSource) throws -> WebAuthTokenKey {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO secret VALUES ('web token key', ?)",
+            arguments: [Data(identifiers.next(32))]
+        )
+        let bytes = try Data.fetchOne(db, sql: "SELECT value FROM secret WHERE name = 'web token key'")
+        return WebAuthTokenKey(key: SymmetricKey(data: bytes ?? Data()))
+    }
+
+    fileprivate func seal(_ token: WebAuthToken) -> String {
+        let bytes = token.bytes
+        return Data(bytes + Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))).base64EncodedString()
+    }
+
+    fileprivate func open(_ text: String) -> WebAuthToken? {
+        guard let bytes = Data(base64Encoded: text).map(Array.init), bytes.count == WebAuthToken.size + 32 else {
+            return nil
+        }
+        let (facts, code) = (Array(bytes.prefix(WebAuthToken.size)), bytes.suffix(32))
+        guard HMAC<SHA256>.isValidAuthenticationCode(Array(code), authenticating: facts, using: key) else {
+            return nil
+        }
+        return WebAuthToken(facts)
+    }
+}
+
+extension CloudKitEmulator {
+    /// Signs a user in: issues a web token, for the query item `ckWebAuthToken`.
+    ///
+    /// The text has `+`, `/` and `=`, as the service's tokens have; it must be percent-encoded exactly once.
+    ///
+    /// - Parameters:
+    ///   - userRecordName: The user, made by ``createUser(_:emailAddress:phoneNumber:)``.
+    ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
+    /// - Returns: The token.
+    /// - Throws: `NOT_FOUND` when there is no such user.
+    public func issueWebAuthToken(
+        for userRecordName: String,
+        keepsSignedIn: Bool = false
+    ) throws(EmulatorError) -> String {
+        guard let user = digits(ofUserRecordName: userRecordName), try userExists(userRecordName) else {
+            throw EmulatorError(.notFound, "there is no user '\(userRecordName)'")
+        }
+        return newToken(for: user, keepsSignedIn: keepsSignedIn)
+    }
+
+    /// Takes a web token for a request, and issues the next one.
+    func redeem(_ text: String) throws(EmulatorError) -> Authentication {
+        let rejection = configuration.webAuthTokens.rejection
+        let refusal =
+            rejection == .authenticationRequired
+            ? EmulatorError.authenticationRequired
+            : EmulatorError(rejection, EmulatorError.authenticationFailed.reason)
+        guard let token = webTokenKey.open(text), token.expires > now else { throw refusal }
+        let userRecordName = "_" + hexadecimal(token.user)
+        if configuration.webAuthTokens.areSingleUse {
+            let now = now
+            let isFresh = try write { db in
+                try db.execute(sql: "DELETE FROM used_web_token WHERE expires <= ?", arguments: [now])
+                try db.execute(
+                    sql: "INSERT OR IGNORE INTO used_web_token VALUES (?, ?)",
+                    arguments: [Data(token.nonce), token.expires]
+                )
+                return db.changesCount == 1
+            }
+            guard isFresh else { throw refusal }
+        }
+        return Authentication(
+            caller: .user(userRecordName),
+            nextWebAuthToken: newToken(for: token.user, keepsSignedIn: token.keepsSignedIn)
+        )
+    }
+
+    private func newToken(for user: [UInt8], keepsSignedIn: Bool) -> String {
+        let rules = configuration.webAuthTokens
+        let lifetime = keepsSignedIn ? rules.keptSignedInLifetime : rules.lifetime
+        return webTokenKey.seal(
+            WebAuthToken(
+                user: user,
+                expires: now + Int64(lifetime * 1000),
+                keepsSignedIn: keepsSignedIn,
+                nonce: identifiers.next(8)
+            )
+        )
+    }
+
+    /// The bytes of the 32 hexadecimal digits after the underscore.
+    private func digits(ofUserRecordName name: String) -> [UInt8]? {
+        let digits = Array(name.utf8.dropFirst())
+        guard name.utf8.first == UInt8(ascii: "_"), digits.count == 32 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 32, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,23 @@
+public import CloudKitModel
+
+/// Which database a request is for: the path segments of its URL between the version and the endpoint.
+///
+/// ```swift
+/// DatabaseAddress("iCloud.com.example.app", .development, .public)
+/// // /database/1/iCloud.com.example.app/development/public/…
+/// ```
+public struct DatabaseAddress: Hashable, Sendable {
+    /// The container's identifier, such as `iCloud.com.example.app`.
+    public var container: String
+    /// The environment within the container.
+    public var environment: ContainerEnvironment
+    /// The database within the environment. Whose private or shared database it is, the caller decides.
+    public var scope: DatabaseScope
+
+    /// Makes an address.
+    public init(_ container: String, _ environment: ContainerEnvironment, _ scope: DatabaseScope) {
+        self.container = container
+        self.environment = environment
+        self.scope = scope
+    }
+}

@@ -1,0 +1,178 @@
+public import CloudKitModel
+
+/// How the emulator behaves where the service's behaviour is a choice, a limit, or not known.
+///
+/// ```swift
+/// var configuration = EmulatorConfiguration()
+/// configuration.unsettled.createOnExisting = .conflict
+/// configuration.webAuthTokens.areSingleUse = true
+/// ```
+public struct EmulatorConfiguration: Hashable, Sendable {
+    /// Which containers exist.
+    public enum Containers: Hashable, Sendable {
+        /// Every container comes into being when it is first named.
+        case createdOnFirstUse
+        /// Only containers given to ``CloudKitEmulator/registerContainer(_:)`` exist.
+        case registeredOnly
+    }
+
+    /// Which containers exist.
+    public var containers = Containers.createdOnFirstUse
+    /// How far the date of a signed request may lie from the clock, in seconds each way.
+    ///
+    /// Ten minutes is what is commonly said; no page of Apple's gives a figure.
+    public var signatureClockWindow: Double = 600
+    /// How long tokens of web authentication live, and how often they may be used.
+    public var webAuthTokens = WebAuthTokens()
+    /// What the service refuses for its size.
+    public var limits = Limits()
+    /// What the service does where nobody outside knows.
+    public var unsettled = Unsettled()
+    /// The `deviceID` of `created` and `modified` for writes over web services. Recorded replies show `"2"`.
+    public var deviceID = "2"
+
+    /// The service's behaviour, as far as it is known.
+    public init() {}
+}
+
+extension EmulatorConfiguration {
+    /// How long tokens of web authentication live, and how often they may be used.
+    public struct WebAuthTokens: Hashable, Sendable {
+        /// The life of a token, in seconds: 30 minutes (Apple's page on web authentication).
+        public var lifetime: Double = 30 * 60
+        /// The life of a token of a person who ticked "keep me signed in", in seconds: 2 weeks.
+        public var keptSignedInLifetime: Double = 14 * 24 * 60 * 60
+        /// Whether a token is refused once it was used.
+        ///
+        /// Apple's page says single use; the live service sends a new token with every reply and keeps taking the old
+        /// one (a 25 hours old token, 8 uses in a row and 6 at once all succeeded).
+        public var areSingleUse = false
+        /// The code for a token that is expired, used up or no token of ours. Peers see 421, `AUTHENTICATION_REQUIRED`;
+        /// some see 401.
+        public var rejection = ServerErrorCode.authenticationRequired
+
+        /// The service's behaviour, as far as it is known.
+        public init() {}
+    }
+
+    /// What the service refuses for its size.
+    public struct Limits: Hashable, Sendable {
+        /// Operations in one request: 200.
+        public var operationsPerRequest = 200
+        /// Records in one reply: 200, whatever `resultsLimit` asks for.
+        public var recordsPerResponse = 200
+        /// Bytes of one record without its assets: 1 MB.
+        public var recordSize = 1_048_576
+        /// `DELETE_SELF` references to one record: 750.
+        public var deleteSelfReferencesPerTarget = 750
+        /// Fields of one record type: 256.
+        public var fieldsPerRecordType = 256
+        /// Zones of one database: 1000.
+        public var zonesPerDatabase = 1000
+        /// Characters of the name of a record, zone or field: 255.
+        public var nameLength = 255
+        /// Values of one `IN` or `NOT_IN` filter: natively 250.
+        public var valuesPerListFilter = 250
+
+        /// The service's limits.
+        public init() {}
+    }
+
+    /// The service's behaviour that no source settles, a switch for each.
+    ///
+    /// Each default is what the better evidence says, or else what a careful client is glad to meet in a test.
+    public struct Unsettled: Hashable, Sendable {
+        /// What answers a `create` of a name that exists.
+        public enum CreateOnExisting: Hashable, Sendable {
+            /// `EXISTS`, as Apple's table of codes has it.
+            case exists
+            /// `CONFLICT`, to which the native framework maps the same answer.
+            case conflict
+        }
+
+        /// What becomes of an `update`, `replace` or `delete` whose record carries no change tag.
+        public enum MissingTag: Hashable, Sendable {
+            /// The operation is a `BAD_REQUEST`.
+            case refused
+            /// The operation goes ahead, as with `force`.
+            case accepted
+        }
+
+        /// What becomes of `atomic: true` where the zone does not support it: the default zone and the public database.
+        public enum AtomicInDefaultZone: Hashable, Sendable {
+            /// It is ignored, as the native framework does.
+            case ignored
+            /// The request is a `BAD_REQUEST`.
+            case refused
+        }
+
+        /// How a failed atomic batch is answered.
+        public enum AtomicFailure: Hashable, Sendable {
+            /// The culprit has its own error, all others have `ATOMIC_ERROR`, in a reply that succeeds.
+            case perRecord
+            /// The whole request fails with `ATOMIC_ERROR`.
+            case wholeRequest
+        }
+
+        /// What a change feed does with the sync token `""`.
+        public enum EmptySyncToken: Hashable, Sendable {
+            /// Nothing has changed since (what one probe of the live service saw).
+            case caughtUp
+            /// The same as no token: the whole history.
+            case fromTheStart
+        }
+
+        /// What the two comparators on the beginning of a list's members look at.
+        public enum ListMemberBeginsWith: Hashable, Sendable {
+            /// Any member, as the name says.
+            case anyMember
+            /// The first member, as Apple's text says.
+            case firstMember
+        }
+
+        /// What answers the creation of a zone that exists.
+        public enum CreateExistingZone: Hashable, Sendable {
+            /// The zone, as if it were new.
+            case succeeds
+            /// The zone error `EXISTS`.
+            case exists
+        }
+
+        /// `create` of a name that exists. Default: ``CreateOnExisting/exists``.
+        public var createOnExisting = CreateOnExisting.exists
+        /// `update` and `replace` without a change tag. Default: ``MissingTag/refused``, as the record table and
+        /// CloudKit JS have it.
+        public var updateWithoutTag = MissingTag.refused
+        /// `delete` without a change tag. Default: ``MissingTag/refused``, as the record table has it; the section on
+        /// deleting asks for `recordName` alone.
+        public var deleteWithoutTag = MissingTag.refused
+        /// Whether `forceDelete` of a record that does not exist succeeds. Default: it does, as natively.
+        public var forceDeleteOfMissingSucceeds = true
+        /// The value of `atomic` when the request has none. Default: `false`.
+        public var atomicByDefault = false
+        /// `atomic: true` in the default zone. Default: ``AtomicInDefaultZone/ignored``.
+        public var atomicInDefaultZone = AtomicInDefaultZone.ignored
+        /// The answer to a failed atomic batch. Default: ``AtomicFailure/perRecord``.
+        public var atomicFailure = AtomicFailure.perRecord
+        /// The code for a sync token whose zone was deleted and made again. Default: `CHANGE_TOKEN_EXPIRED`, which
+        /// three peers expect.
+        public var expiredToken: ServerErrorCode = "CHANGE_TOKEN_EXPIRED"
+        /// The sync token `""`. Default: ``EmptySyncToken/caughtUp``.
+        public var emptySyncToken = EmptySyncToken.caughtUp
+        /// Whether `NOT_EQUALS`, `NOT_IN` and the other negations match records that lack the field. Default: they do
+        /// not.
+        public var negationsMatchMissingFields = false
+        /// Whether `BEGINS_WITH` and its kin ignore case. Default: they do not, as natively.
+        public var beginsWithIgnoresCase = false
+        /// `LIST_MEMBER_BEGINS_WITH`. Default: ``ListMemberBeginsWith/anyMember``.
+        public var listMemberBeginsWith = ListMemberBeginsWith.anyMember
+        /// The creation of a zone that exists. Default: ``CreateExistingZone/succeeds``.
+        public var createExistingZone = CreateExistingZone.succeeds
+        /// The code for a server-to-server key on a private or shared database. Default: `AUTHENTICATION_FAILED`, which
+        /// is what the `users` endpoints were seen to answer.
+        public var serverKeyOnPrivateDatabase = ServerErrorCode.authenticationFailed
+
+        /// The defaults.
+        public init() {}
+    }
+}

@@ -1,0 +1,47 @@
+/// Where the emulator takes what must be unlike everything before: record names, tokens, user record names.
+public struct IdentifierSource: Sendable {
+    private let bytes: @Sendable (Int) -> [UInt8]
+
+    /// Makes a source over a function that returns as many bytes as it is asked for.
+    public init(bytes: @escaping @Sendable (_ count: Int) -> [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The system's random numbers.
+    public static let random = IdentifierSource { count in
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    func next(_ count: Int) -> [UInt8] {
+        bytes(count)
+    }
+
+    /// A random UUID in lower case, as Apple's sample of an upload shows for names made by the server.
+    func uuid() -> String {
+        var bytes = next(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        var text = hexadecimal(bytes)
+        for offset in [20, 16, 12, 8] {
+            text.insert("-", at: text.index(text.startIndex, offsetBy: offset))
+        }
+        return text
+    }
+
+    /// Twice as many hexadecimal digits as `count`.
+    func hex(_ count: Int) -> String {
+        hexadecimal(next(count))
+    }
+}
+
+/// The bytes as lower-case hexadecimal digits.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for byte in bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}

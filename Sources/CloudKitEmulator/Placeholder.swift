@@ -1,1 +1,0 @@
-// The first source of CloudKitEmulator takes this file's place.

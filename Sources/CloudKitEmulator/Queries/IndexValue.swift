@@ -1,0 +1,132 @@
+import CloudKitModel
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A value as the index holds it: comparable in SQLite and here in the same order.
+enum IndexValue: Hashable {
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case bytes([UInt8])
+}
+
+extension IndexValue: Comparable {
+    /// SQLite's order: numbers, then text by its UTF-8 bytes, then bytes.
+    static func < (left: IndexValue, right: IndexValue) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left < right
+        case (.real(let left), .real(let right)): left < right
+        case (.integer(let left), .real(let right)): Double(left) < right
+        case (.real(let left), .integer(let right)): left < Double(right)
+        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
+        default: left.rank < right.rank
+        }
+    }
+
+    static func == (left: IndexValue, right: IndexValue) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left == right
+        case (.real(let left), .real(let right)): left == right
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.bytes(let left), .bytes(let right)): left == right
+        default: false
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        switch self {
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value)
+        case .text(let value): hasher.combine(value)
+        case .bytes(let value): hasher.combine(value)
+        }
+    }
+
+    private var rank: Int {
+        switch self {
+        case .integer, .real: 0
+        case .text: 1
+        case .bytes: 2
+        }
+    }
+}
+
+extension IndexValue: DatabaseValueConvertible, StatementBinding {
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .integer(let value): value.databaseValue
+        case .real(let value): value.databaseValue
+        case .text(let value): value.databaseValue
+        case .bytes(let value): Data(value).databaseValue
+        }
+    }
+
+    static func fromDatabaseValue(_ value: DatabaseValue) -> IndexValue? {
+        switch value.storage {
+        case .int64(let value): .integer(value)
+        case .double(let value): .real(value)
+        case .string(let value): .text(value)
+        case .blob(let value): .bytes(Array(value))
+        case .null: nil
+        }
+    }
+}
+
+extension IndexValue {
+    /// How much of a text or of bytes the index holds, in bytes. Longer values are told apart when the record is read.
+    static let prefixLength = 1000
+
+    /// The index values of a field's value: one for a scalar, one for each different element of a list, none for what has
+    /// no order (assets, locations, encrypted values).
+    static func values(of value: FieldValue) -> [IndexValue] {
+        switch value {
+        case .string(let text): [.text(prefix(text))]
+        case .int64(let number): [.integer(number)]
+        case .double(let number): [.real(number)]
+        case .timestamp(let date): [milliseconds(date)]
+        case .bytes(let data): [.bytes(Array(data.prefix(prefixLength)))]
+        case .reference(let reference): [.text(prefix(reference.recordName))]
+        case .stringList(let list): unique(list.map { .text(prefix($0)) })
+        case .int64List(let list): unique(list.map { .integer($0) })
+        case .doubleList(let list): unique(list.map { .real($0) })
+        case .timestampList(let list): unique(list.map(milliseconds))
+        case .bytesList(let list): unique(list.map { .bytes(Array($0.prefix(prefixLength))) })
+        case .referenceList(let list): unique(list.map { .text(prefix($0.recordName)) })
+        case .asset, .location, .assetList, .locationList, .null, .encrypted, .unknown, .verbatim: []
+        }
+    }
+
+    /// Whether the value says less than what it was made of.
+    var isCut: Bool {
+        switch self {
+        case .text(let text): text.utf8.count >= Self.prefixLength - 3
+        case .bytes(let bytes): bytes.count >= Self.prefixLength
+        default: false
+        }
+    }
+
+    static func milliseconds(_ date: Date) -> IndexValue {
+        .integer(Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+
+    private static func unique(_ values: [IndexValue]) -> [IndexValue] {
+        var seen = Set<IndexValue>()
+        return values.filter { seen.insert($0).inserted }
+    }
+
+    /// The text, cut at the last whole character that fits.
+    static func prefix(_ text: String) -> String {
+        guard text.utf8.count > prefixLength else { return text }
+        var end = text.utf8.index(text.utf8.startIndex, offsetBy: prefixLength)
+        while text.utf8[end] & 0xC0 == 0x80 {
+            end = text.utf8.index(before: end)
+        }
+        return String(text[..<end])
+    }
+}

@@ -1,0 +1,88 @@
+import CloudKitModel
+
+/// What a field of a record type holds: a type, or a list of it, or an encrypted one.
+struct FieldKind: Hashable {
+    enum Base: String {
+        case string = "STRING"
+        case int64 = "INT64"
+        case double = "DOUBLE"
+        case timestamp = "TIMESTAMP"
+        case bytes = "BYTES"
+        case reference = "REFERENCE"
+        case asset = "ASSETID"
+        case location = "LOCATION"
+    }
+
+    var base: Base
+    var isList = false
+    var isEncrypted = false
+
+    init(_ base: Base, isList: Bool = false, isEncrypted: Bool = false) {
+        self.base = base
+        self.isList = isList
+        self.isEncrypted = isEncrypted
+    }
+
+    /// The kind of a value; `nil` for null, an empty list of no type, and what has no kind.
+    init?(of value: FieldValue) {
+        switch value {
+        case .string: self.init(.string)
+        case .int64: self.init(.int64)
+        case .double: self.init(.double)
+        case .timestamp: self.init(.timestamp)
+        case .bytes: self.init(.bytes)
+        case .reference: self.init(.reference)
+        case .asset: self.init(.asset)
+        case .location: self.init(.location)
+        case .stringList: self.init(.string, isList: true)
+        case .int64List: self.init(.int64, isList: true)
+        case .doubleList: self.init(.double, isList: true)
+        case .timestampList: self.init(.timestamp, isList: true)
+        case .bytesList: self.init(.bytes, isList: true)
+        case .referenceList: self.init(.reference, isList: true)
+        case .assetList: self.init(.asset, isList: true)
+        case .locationList: self.init(.location, isList: true)
+        case .encrypted(let inner):
+            guard var kind = FieldKind(of: inner.plain) else { return nil }
+            kind.isEncrypted = true
+            self = kind
+        case .verbatim(let verbatim): self.init(of: verbatim.value)
+        case .null, .unknown: return nil
+        }
+    }
+
+    /// An empty list of this kind.
+    var emptyList: FieldValue {
+        switch base {
+        case .string: .stringList([])
+        case .int64: .int64List([])
+        case .double: .doubleList([])
+        case .timestamp: .timestampList([])
+        case .bytes: .bytesList([])
+        case .reference: .referenceList([])
+        case .asset: .assetList([])
+        case .location: .locationList([])
+        }
+    }
+}
+
+extension FieldKind: RawRepresentable {
+    /// The spelling of the service: `STRING`, `STRING_LIST`, `ENCRYPTED_STRING`.
+    var rawValue: String {
+        (isEncrypted ? "ENCRYPTED_" : "") + base.rawValue + (isList ? "_LIST" : "")
+    }
+
+    init?(rawValue: String) {
+        var text = rawValue[...]
+        if text.hasPrefix("ENCRYPTED_") {
+            isEncrypted = true
+            text.removeFirst("ENCRYPTED_".count)
+        }
+        if text.hasSuffix("_LIST") {
+            isList = true
+            text.removeLast("_LIST".count)
+        }
+        guard let base = Base(rawValue: String(text)) else { return nil }
+        self.base = base
+    }
+}

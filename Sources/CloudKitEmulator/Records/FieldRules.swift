@@ -1,0 +1,141 @@
+import CloudKitModel
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a value of a request means for a field, or why the service refuses it.
+///
+/// The service infers strings, numbers, objects and lists that come without a type, and takes the type's word otherwise.
+/// The texts of refusals are recorded ones.
+struct FieldRules {
+    let ground: Ground
+    let zone: ZoneRow
+    let limits: EmulatorConfiguration.Limits
+
+    /// The value as it is stored: in one form for each kind, with the type that every reply shows.
+    ///
+    /// - Parameters:
+    ///   - value: The value of the request.
+    ///   - name: The field's name.
+    ///   - type: The record's type.
+    ///   - known: The field's kind, where it has one.
+    func stored(
+        _ value: FieldValue,
+        for name: String,
+        of type: String,
+        known: FieldKind?
+    ) throws(EmulatorError) -> FieldValue {
+        var value = value
+        if case .verbatim(let verbatim) = value {
+            if verbatim.value.isEncrypted, verbatim.type == nil {
+                // Without a type, the service takes an encrypted value for bytes.
+                throw mismatch("ENCRYPTED_BYTES", name, type, known ?? FieldKind(.string, isEncrypted: true))
+            }
+            value = verbatim.value
+        }
+        switch value {
+        case .null:
+            return .null
+        case .unknown(let tag, let json):
+            value = try inferred(json, tag: tag, known: known)
+        case .encrypted(let inner):
+            guard ground.address.scope != .public else {
+                throw .badRequest("encrypted fields are not supported in the public database")
+            }
+            if let known, !known.isEncrypted {
+                throw .badRequest("Attempt to save encrypted data in non encrypted field type")
+            }
+            let plain = try stored(inner.plain, for: name, of: type, known: nil)
+            if plain.isNull { return .null }
+            value = .encrypted(plain)
+        case .timestamp(let date):
+            try checkWholeMilliseconds(date)
+        case .timestampList(let dates):
+            for date in dates { try checkWholeMilliseconds(date) }
+        case .reference(let reference):
+            value = .reference(placed(reference))
+        case .referenceList(let references):
+            value = .referenceList(references.map(placed))
+        case .asset(let asset):
+            value = .asset(withoutReceipt(asset))
+        case .assetList(let assets):
+            value = .assetList(assets.map(withoutReceipt))
+        default:
+            break
+        }
+        if let known, let kind = FieldKind(of: value), kind != known {
+            throw mismatch(kind.rawValue, name, type, known)
+        }
+        return value
+    }
+
+    /// A value that does not look like its type, or that came without one and is neither text, number, object nor list.
+    private func inferred(
+        _ json: JSONRawValue,
+        tag: FieldType?,
+        known: FieldKind?
+    ) throws(EmulatorError) -> FieldValue {
+        if let tag, tag != .unknownList {
+            throw .badRequest("Invalid value, expected type \(tag.rawValue).")
+        }
+        switch json.kind {
+        case .bool:
+            // Truth values are stored as 0 and 1 (Apple's table of types).
+            if let value = try? json.read(Bool.self) { return .bool(value) }
+        case .array:
+            if let values = try? json.read([JSONRawValue].self), values.isEmpty {
+                if let known, known.isList { return known.emptyList }
+                return .unknown(type: .unknownList, value: json)
+            }
+        default:
+            break
+        }
+        throw .badRequest("BadRequestException: Unexpected input")
+    }
+
+    private func mismatch(_ kind: String, _ name: String, _ type: String, _ known: FieldKind) -> EmulatorError {
+        .badRequest(
+            "invalid attempt to set value type \(kind) for field '\(name)' for type '\(type)', "
+                + "defined to be: \(known.rawValue)"
+        )
+    }
+
+    private func checkWholeMilliseconds(_ date: Date) throws(EmulatorError) {
+        let milliseconds = date.timeIntervalSince1970 * 1000
+        guard abs(milliseconds - milliseconds.rounded()) < 0.01 else {
+            throw .badRequest("Invalid value, expected type TIMESTAMP.")
+        }
+    }
+
+    /// References of replies name the target's zone with its owner (recorded for custom zones).
+    private func placed(_ reference: Reference) -> Reference {
+        guard !zone.isDefault || reference.zoneID != nil else { return reference }
+        var reference = reference
+        let name = reference.zoneID?.zoneName ?? zone.name
+        reference.zoneID = ZoneID(
+            zoneName: name,
+            ownerRecordName: reference.zoneID?.owner ?? ground.ownerRecordName
+        )
+        return reference
+    }
+
+    /// A receipt is spent when the asset is attached; no reply shows it.
+    private func withoutReceipt(_ asset: Asset) -> Asset {
+        var asset = asset
+        asset.receipt = nil
+        return asset
+    }
+}
+
+extension FieldRules {
+    /// Whether record types and fields may be called this: a letter, then letters, digits and `_`.
+    static func isIdentifier(_ name: String) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }
+        guard let first = name.utf8.first, isLetter(first) else { return false }
+        return name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
+    }
+}

@@ -1,0 +1,247 @@
+public import CloudKitModel
+import GRDB
+
+extension CloudKitEmulator {
+    /// Creates, changes and deletes records of one zone (`records/modify`).
+    ///
+    /// The operations are applied in order, in one transaction. Unless the batch is atomic, each stands on its own: one
+    /// that is refused is a failure at its place in the reply, and changes nothing.
+    ///
+    /// ```swift
+    /// try emulator.modifyRecords([
+    ///     RecordOperation(.create, record: Record(recordType: "Note", recordName: "A", fields: ["title": "Milk"])),
+    ///     RecordOperation(.update, record: Record(recordName: "B", recordChangeTag: "old")),
+    /// ], in: notes, as: .user(user))
+    /// // [.record(A, change tag "1"), .failure(CONFLICT, "client oplock error updating record")]
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - operations: At most 200, and at most one on each record.
+    ///   - address: The database.
+    ///   - zoneID: The zone of all the records; a zone within a record is ignored, as the service does. Default: the
+    ///     default zone.
+    ///   - atomic: Whether one failure undoes all. Only custom zones support it; what an absent value means, and what
+    ///     becomes of `true` elsewhere, ``EmulatorConfiguration/Unsettled`` says.
+    ///   - desiredKeys: The fields that the reply shows; `nil` for all. An operation's own list takes precedence.
+    ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
+    ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
+    ///   - caller: Who asks.
+    /// - Returns: One result for each operation, in order.
+    /// - Throws: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
+    ///   `AUTHENTICATION_REQUIRED`, and `ATOMIC_ERROR` where the configuration wants it so.
+    public func modifyRecords(
+        _ operations: [RecordOperation],
+        in address: DatabaseAddress,
+        zoneID: ZoneID? = nil,
+        atomic: Bool? = nil,
+        desiredKeys: [String]? = nil,
+        numbersAsStrings: Bool = false,
+        getCurrentSyncToken: Bool = false,
+        as caller: Caller
+    ) throws(EmulatorError) -> RecordPage {
+        try checkBatch(operations)
+        /// Carries the results of a failed atomic batch out of the transaction that it undoes.
+        struct AtomicFailure: Error {
+            let results: [RecordResult]
+        }
+        do {
+            return try writeUnwrapped(address, as: caller) { db, ground in
+                let zone = try zone(zoneID, of: ground, in: db)
+                let isAtomic = try isAtomic(atomic, in: zone)
+                let writer = try RecordWriter(self, ground, zone, db)
+                var results: [RecordResult] = []
+                results.reserveCapacity(operations.count)
+                for operation in operations {
+                    let presentation = RecordPresentation(
+                        desiredKeys: operation.desiredKeys ?? desiredKeys,
+                        numbersAsStrings: numbersAsStrings,
+                        deviceID: configuration.deviceID
+                    )
+                    results.append(
+                        try result(named: operation.record.recordName) {
+                            try apply(operation, to: zone, with: writer, presentation: presentation, db)
+                        }
+                    )
+                }
+                if isAtomic, results.contains(where: \.isFailure) { throw AtomicFailure(results: results) }
+                let changed = try writer.finish()
+                return RecordPage(
+                    records: results,
+                    syncToken: getCurrentSyncToken ? syncToken(of: changed, in: ground) : nil
+                )
+            }
+        } catch let failure as AtomicFailure {
+            if configuration.unsettled.atomicFailure == .wholeRequest {
+                throw EmulatorError(.atomicError, "Atomic failure")
+            }
+            return RecordPage(records: failure.results.map(\.withinFailedBatch))
+        } catch {
+            throw EmulatorError(wrapping: error)
+        }
+    }
+
+    private func checkBatch(_ operations: [RecordOperation]) throws(EmulatorError) {
+        let limit = configuration.limits.operationsPerRequest
+        guard operations.count <= limit else {
+            throw .badRequest("a request has at most \(limit) operations, not \(operations.count)")
+        }
+        var names = Set<String>(minimumCapacity: operations.count)
+        for name in operations.lazy.compactMap(\.record.recordName) where !names.insert(name).inserted {
+            throw .badRequest("more than one operation on record '\(name)'")
+        }
+    }
+
+    private func isAtomic(_ atomic: Bool?, in zone: ZoneRow) throws(EmulatorError) -> Bool {
+        guard zone.isDefault else { return atomic ?? configuration.unsettled.atomicByDefault }
+        if atomic == true, configuration.unsettled.atomicInDefaultZone == .refused {
+            throw .badRequest("zone '\(zone.name)' does not support atomic batches")
+        }
+        return false
+    }
+
+    // MARK: One operation
+
+    /// What an operation asks for, apart from the record: the table of seven operation types in two questions.
+    private struct Demand {
+        /// What must be there.
+        enum Presence {
+            case missing
+            case present
+            case either
+        }
+
+        var presence: Presence
+        var checksTag: Bool
+        var deletes = false
+        var replacesAll = false
+
+        init(_ type: RecordOperation.OperationType) throws(EmulatorError) {
+            switch type {
+            case .create: (presence, checksTag) = (.missing, true)
+            case .update: (presence, checksTag) = (.present, true)
+            case .forceUpdate: (presence, checksTag) = (.either, false)
+            case .replace: (presence, checksTag, replacesAll) = (.present, true, true)
+            case .forceReplace: (presence, checksTag, replacesAll) = (.either, false, true)
+            case .delete: (presence, checksTag, deletes) = (.present, true, true)
+            case .forceDelete: (presence, checksTag, deletes) = (.either, false, true)
+            default: throw .badRequest("unknown operation '\(type)'")
+            }
+        }
+    }
+
+    private func apply(
+        _ operation: RecordOperation,
+        to zone: ZoneRow,
+        with writer: RecordWriter,
+        presentation: RecordPresentation,
+        _ db: Database
+    ) throws -> Record {
+        let demand = try Demand(operation.operationType)
+        let request = operation.record
+        if request.recordName == nil, demand.deletes || demand.presence == .present {
+            throw EmulatorError.badRequest("recordName is required")
+        }
+        let name = request.recordName ?? identifiers.uuid()
+        let row = try RecordRow.fetch(name, in: zone, db)
+        let existing = row.flatMap { $0.isDeleted ? nil : $0 }
+        try check(demand, request, existing)
+        try checkPermission(writer.ground, user: writer.user, existing: existing)
+
+        if demand.deletes {
+            guard let existing else { return Record(recordName: name, isDeleted: true) }
+            let gone = try writer.delete(existing)
+            return Record(recordName: gone.name, isDeleted: true)
+        }
+        guard existing != nil || isValidName(name) else {
+            throw EmulatorError.badRequest("'\(name)' is not a valid record name")
+        }
+        let saved = try writer.save(request, as: name, over: row, replacesAll: demand.replacesAll)
+        return try presentation.record(saved.row, content: saved.content, schema: writer.schema)
+    }
+
+    /// The rules of existence and change tag (section "Modifying records": create, update, replace, delete and their
+    /// forced forms).
+    private func check(_ demand: Demand, _ request: Record, _ existing: RecordRow?) throws(EmulatorError) {
+        let unsettled = configuration.unsettled
+        switch demand.presence {
+        case .missing:
+            guard existing == nil else {
+                throw EmulatorError(
+                    unsettled.createOnExisting == .exists ? .exists : .conflict,
+                    "record to insert already exists"
+                )
+            }
+            // A record that carries a tag was there once: the text is what a save into the wrong zone was answered.
+            if request.recordChangeTag != nil {
+                throw EmulatorError(.notFound, "recordChangeTag specified, but record not found")
+            }
+        case .present:
+            guard let existing else {
+                throw EmulatorError(
+                    .notFound,
+                    request.recordChangeTag == nil
+                        ? "Record not found" : "recordChangeTag specified, but record not found"
+                )
+            }
+            guard let tag = request.recordChangeTag else {
+                let rule = demand.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
+                if rule == .accepted { return }
+                throw .badRequest("recordChangeTag is required; the forced operation does without")
+            }
+            guard tag == existing.changeTag else {
+                throw EmulatorError(.conflict, "client oplock error updating record")
+            }
+        case .either:
+            if demand.deletes, existing == nil, !unsettled.forceDeleteOfMissingSucceeds {
+                throw EmulatorError(.notFound, "Record not found")
+            }
+        }
+    }
+
+    /// The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`. Private
+    /// databases are their owner's.
+    private func checkPermission(
+        _ ground: Ground,
+        user: String?,
+        existing: RecordRow?
+    ) throws(EmulatorError) {
+        guard ground.address.scope == .public else { return }
+        if let existing {
+            guard let user, user == existing.creator else {
+                throw EmulatorError(.accessDenied, "WRITE operation not permitted")
+            }
+        } else if user == nil {
+            throw EmulatorError(.accessDenied, "CREATE operation not permitted")
+        }
+    }
+
+    /// Turns a refusal within `body` into the record's error.
+    func result(named name: String?, _ body: () throws -> Record) throws -> RecordResult {
+        do {
+            return .record(try body())
+        } catch let error as EmulatorError {
+            return .failure(
+                RecordError(
+                    recordName: name,
+                    serverErrorCode: error.serverErrorCode,
+                    reason: error.reason,
+                    retryAfter: error.retryAfter
+                )
+            )
+        }
+    }
+}
+
+extension RecordResult {
+    fileprivate var isFailure: Bool {
+        if case .failure = self { true } else { false }
+    }
+
+    /// In a failed atomic batch the culprits keep their errors, and all others have `ATOMIC_ERROR`.
+    fileprivate var withinFailedBatch: RecordResult {
+        guard case .record(let record) = self else { return self }
+        return .failure(
+            RecordError(recordName: record.recordName, serverErrorCode: .atomicError, reason: "Atomic failure")
+        )
+    }
+}

@@ -1,0 +1,144 @@
+import CloudKitModel
+import GRDB
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// CloudKit's record; GRDB has a class of that name.
+typealias Record = CloudKitModel.Record
+
+/// A row of the table `record`: what the service keeps about a record, with its body as bytes.
+struct RecordRow {
+    let id: Int64
+    let zone: Int64
+    let name: String
+    let type: Int64
+    let sequence: Int64
+    let isDeleted: Bool
+    let created: Int64
+    let creator: String?
+    let modified: Int64
+    let modifier: String?
+    let body: Data?
+
+    /// The columns that ``init(_:)`` reads, for a `SELECT` over `record`.
+    static let columns = """
+        record.id, record.zone, record.name, record.type, record.sequence, record.deleted, \
+        record.created, (SELECT name FROM identity WHERE id = record.creator), \
+        record.modified, (SELECT name FROM identity WHERE id = record.modifier), record.body
+        """
+
+    init(_ row: Row) {
+        id = row[0]
+        zone = row[1]
+        name = row[2]
+        type = row[3]
+        sequence = row[4]
+        isDeleted = row[5]
+        created = row[6]
+        creator = row[7]
+        modified = row[8]
+        modifier = row[9]
+        body = row[10]
+    }
+
+    /// The change tag: the zone's count of writes in base 36, which is what all recorded tags look like.
+    var changeTag: String { String(sequence, radix: 36) }
+
+    /// What the body holds: fields, parent.
+    func content() throws -> Record {
+        guard let body else { return Record(recordName: nil) }
+        return try JSONReader.read(Record.self, from: Array(body))
+    }
+
+    static func body(of content: Record) throws -> [UInt8] {
+        try JSONWriter.bytes(of: content)
+    }
+
+    /// The record's entry in a change feed after its deletion: no type, no fields (observed live).
+    var tombstone: Record {
+        var record = Record(recordName: name, recordChangeTag: changeTag, isDeleted: true)
+        record.otherKeys["recordType"] = try? JSONRawValue(parsing: "null")
+        return record
+    }
+
+    static func fetch(_ name: String, in zone: ZoneRow, _ db: Database) throws -> RecordRow? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT \(columns) FROM record WHERE zone = ? AND name = ?"),
+            arguments: [zone.id, name]
+        ).map(RecordRow.init)
+    }
+
+    static func fetch(id: Int64, _ db: Database) throws -> RecordRow? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT \(columns) FROM record WHERE id = ?"),
+            arguments: [id]
+        ).map(RecordRow.init)
+    }
+}
+
+/// How the records of a reply are to look.
+struct RecordPresentation {
+    var desiredKeys: Set<String>?
+    var numbersAsStrings = false
+    var deviceID: String
+    /// The zone to name on each record; recorded replies do so for custom zones, and not after a modification.
+    var zoneID: ZoneID?
+
+    init(desiredKeys: [String]?, numbersAsStrings: Bool, deviceID: String, zoneID: ZoneID? = nil) {
+        self.desiredKeys = desiredKeys.map(Set.init)
+        self.numbersAsStrings = numbersAsStrings
+        self.deviceID = deviceID
+        self.zoneID = zoneID
+    }
+
+    /// The record of a reply.
+    func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
+        var record = try content ?? row.content()
+        record.recordName = row.name
+        record.recordType = schema.name(of: row.type)
+        record.recordChangeTag = row.changeTag
+        record.created = stamp(row.created, row.creator)
+        record.modified = stamp(row.modified, row.modifier)
+        record.isDeleted = false
+        record.pluginFields = [:]
+        record.zoneID = zoneID
+        if let desiredKeys {
+            record.fields = Record.Fields(
+                record.fields.lazy.filter { desiredKeys.contains($0.name) }.map { ($0.name, $0.value) }
+            )
+        }
+        if numbersAsStrings {
+            record.fields = Record.Fields(record.fields.map { ($0.name, Self.numberAsString($0.value)) })
+        }
+        return record
+    }
+
+    private func stamp(_ milliseconds: Int64, _ user: String?) -> Record.Stamp {
+        Record.Stamp(
+            timestamp: Date(timeIntervalSince1970: Double(milliseconds) / 1000),
+            userRecordName: user,
+            deviceID: deviceID
+        )
+    }
+
+    /// Numbers become JSON strings. Which types the service does so for is not known; here all three that are numbers.
+    private static func numberAsString(_ value: FieldValue) -> FieldValue {
+        switch value {
+        case .int64(let number): quoted("\(number)", .int64) ?? value
+        case .double(let number): quoted("\(number)", .double) ?? value
+        case .timestamp(let date):
+            quoted("\(Int64((date.timeIntervalSince1970 * 1000).rounded()))", .timestamp) ?? value
+        default: value
+        }
+    }
+
+    private static func quoted(_ text: String, _ type: FieldType) -> FieldValue? {
+        guard let json = try? JSONRawValue(text) else { return nil }
+        return .unknown(type: type, value: json)
+    }
+}
