@@ -1,1 +1,0 @@
-// The first test of StreamingJSON takes this file's place.

@@ -1,0 +1,26 @@
+import Foundation
+
+/// The folder of test data next to the package, which may be absent.
+enum SharedFolder {
+    /// `MISTKIT_SHARED`, or `shared` beside the folder of the package.
+    static let url: URL = {
+        if let path = ProcessInfo.processInfo.environment["MISTKIT_SHARED"] {
+            return URL(filePath: path, directoryHint: .isDirectory)
+        }
+        var folder = URL(filePath: #filePath).deletingLastPathComponent()
+        while folder.path != "/",
+            !FileManager.default.fileExists(atPath: folder.appending(path: "Package.swift").path)
+        {
+            folder.deleteLastPathComponent()
+        }
+        return folder.deletingLastPathComponent().appending(path: "shared")
+    }()
+
+    static func exists(_ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: url.appending(path: name).path)
+    }
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: url.appending(path: name)))
+    }
+}
