@@ -31,6 +31,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         // The server transport, under the emulator.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        // The byte buffers, header lists and errors of the two above.
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // Signatures of server-to-server keys, and SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         // The client's log lines.
@@ -61,6 +63,9 @@ let package = Package(
                 "OpenAPISwiftRuntime",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         .target(
@@ -69,6 +74,7 @@ let package = Package(
                 "OpenAPISwiftRuntime",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .target(
@@ -160,7 +166,7 @@ let package = Package(
             ("StreamingJSON", []),
             ("OpenAPISwiftRuntime", ["StreamingJSON"]),
             ("OpenAPISwiftAsyncHTTPClient", ["OpenAPISwiftRuntime", "OpenAPISwiftHummingbird"]),
-            ("OpenAPISwiftHummingbird", ["OpenAPISwiftRuntime"]),
+            ("OpenAPISwiftHummingbird", ["OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime"]),
             ("OpenAPISwiftGenerator", ["OpenAPISwiftRuntime", "StreamingJSON"]),
             ("CloudKitModel", ["StreamingJSON"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),

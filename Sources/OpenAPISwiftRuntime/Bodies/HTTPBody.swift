@@ -84,7 +84,7 @@ public final class HTTPBody: Sendable {
     /// The whole body if its bytes are in memory and may be read again and again, otherwise nil.
     ///
     /// This is the fast path: it neither suspends nor copies.
-    @_spi(Generated) public var bufferedBytes: ByteChunk? {
+    package var bufferedBytes: ByteChunk? {
         guard case .bytes(let bytes) = content, iterationBehavior == .multiple else { return nil }
         return bytes
     }

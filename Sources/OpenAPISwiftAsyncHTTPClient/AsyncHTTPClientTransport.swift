@@ -1,0 +1,153 @@
+public import AsyncHTTPClient
+public import HTTPTypes
+public import NIOCore
+import NIOHTTP1
+public import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Sends the requests of a generated client with AsyncHTTPClient.
+///
+/// ```swift
+/// let client = Client(
+///     serverURL: URL(string: "https://example.com/v1")!,
+///     transport: AsyncHTTPClientTransport(configuration: .init(timeout: .seconds(20)))
+/// )
+/// let pet = try await client.getPet(path: .init(petId: "a/b"))
+/// // GET /v1/pets/a%2Fb HTTP/1.1
+/// // host: example.com
+/// ```
+///
+/// Bodies stream both ways; a body of known length is sent with `content-length`, any other in chunks. The path of the URL and the path of
+/// the request are joined as they are percent-encoded. Cancelling the calling task cancels the request, and a response body that is given
+/// up before its end closes its connection.
+///
+/// Failures to connect, lost connections and timeouts are thrown as `TransportError`.
+public struct AsyncHTTPClientTransport: ClientTransport {
+
+    /// What a transport sends with, and how long it waits.
+    public struct Configuration: Sendable {
+
+        /// The client that sends; it is not shut down by the transport.
+        public var client: HTTPClient
+
+        /// How long the head of a response may take, connecting and sending included.
+        public var timeout: TimeAmount
+
+        /// Creates a configuration.
+        /// - Parameters:
+        ///   - client: The client that sends; the shared one follows redirects and needs no shutdown.
+        ///   - timeout: How long the head of a response may take, connecting and sending included.
+        public init(client: HTTPClient = .shared, timeout: TimeAmount = .minutes(1)) {
+            self.client = client
+            self.timeout = timeout
+        }
+    }
+
+    /// What the transport sends with, and how long it waits.
+    public var configuration: Configuration
+
+    /// Creates a transport.
+    /// - Parameter configuration: What to send with, and how long to wait.
+    public init(configuration: Configuration = .init()) {
+        self.configuration = configuration
+    }
+
+    /// Sends a request and returns the response as soon as its head has arrived.
+    /// - Parameters:
+    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - body: The body of the request, or nil if it has none.
+    ///   - baseURL: The URL of the server, `http` or `https`.
+    ///   - operationID: The operation of the document; it has no influence.
+    /// - Returns: The response, and its body as a stream.
+    /// - Throws: `TransportError`, `CancellationError`, or the error of a streamed request body.
+    public func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let response: HTTPClientResponse
+        do {
+            let clientRequest = try HTTPClientRequest(request, body: body, baseURL: baseURL)
+            response = try await configuration.client.execute(clientRequest, timeout: configuration.timeout)
+        } catch {
+            try Task.checkCancellation()
+            throw TransportError(wrapping: error, server: baseURL.authority ?? baseURL.description) ?? error
+        }
+        return response.httpResponse(to: request, from: baseURL)
+    }
+}
+
+extension HTTPClientRequest {
+
+    fileprivate init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL) throws {
+        guard let scheme = baseURL.scheme, let authority = baseURL.authority else {
+            throw TransportError(
+                code: .invalidURL,
+                message: "'\(baseURL)' has no scheme or no host; give the client a URL such as https://example.com/v1."
+            )
+        }
+        self.init(url: "\(scheme)://\(authority)\(baseURL.requestTarget(appending: request.path))")
+        method = HTTPMethod(rawValue: request.method.rawValue)
+        for field in request.headerFields {
+            headers.add(name: field.name.rawName, value: field.value)
+        }
+        guard let body else { return }
+        let buffers = body.map { ByteBuffer(bytes: $0) }
+        switch (body.bufferedBytes, body.length) {
+        case (let bytes?, .known): self.body = .bytes(ByteBuffer(bytes: bytes))
+        case (_, .known(let length)): self.body = .stream(buffers, length: .known(length))
+        case (_, .unknown): self.body = .stream(buffers, length: .unknown)
+        }
+    }
+}
+
+extension HTTPClientResponse {
+
+    fileprivate func httpResponse(to request: HTTPRequest, from baseURL: URL) -> (HTTPResponse, HTTPBody?) {
+        var response = HTTPResponse(status: .init(code: Int(status.code), reasonPhrase: status.reasonPhrase))
+        for (name, value) in headers {
+            guard let name = HTTPField.Name(name) else { continue }
+            response.headerFields.append(HTTPField(name: name, value: value))
+        }
+        guard response.mayHaveBody(toRequest: request) else { return (response, nil) }
+        var length = HTTPBody.Length.unknown
+        // The length of a coded body is not that of the bytes that come out of the decoder.
+        if response.headerFields[.contentEncoding] == nil, let text = response.headerFields[.contentLength] {
+            length = Int64(text).map { .known($0) } ?? .unknown
+        }
+        let chunks = ResponseChunks(body: body, server: baseURL.authority ?? baseURL.description)
+        return (response, HTTPBody(chunks, length: length, iterationBehavior: .single))
+    }
+}
+
+/// The chunks of a response, with errors as `TransportError`.
+private struct ResponseChunks: AsyncSequence, Sendable {
+
+    let body: HTTPClientResponse.Body
+    let server: String
+
+    struct Iterator: AsyncIteratorProtocol {
+
+        var buffers: HTTPClientResponse.Body.AsyncIterator
+        let server: String
+
+        mutating func next() async throws -> HTTPBody.ByteChunk? {
+            do {
+                return try await buffers.next(isolation: #isolation).map { ArraySlice($0.readableBytesView) }
+            } catch {
+                try Task.checkCancellation()
+                throw TransportError(wrapping: error, server: server) ?? error
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(buffers: body.makeAsyncIterator(), server: server)
+    }
+}

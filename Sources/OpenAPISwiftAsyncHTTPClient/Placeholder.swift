@@ -1,1 +1,0 @@
-// The first source of OpenAPISwiftAsyncHTTPClient takes this file's place.

@@ -1,0 +1,46 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOPosix
+package import OpenAPISwiftRuntime
+
+extension TransportError {
+
+    /// Creates an error around one of AsyncHTTPClient or NIO, or nil if it is of another kind, such as that of a request's own body.
+    package init?(wrapping error: any Error, server: String) {
+        switch error {
+        case let error as HTTPClientError:
+            guard let (code, message) = Self.meaning(of: error, server: server) else { return nil }
+            self.init(code: code, message: message, cause: error)
+        case is NIOConnectionError:
+            self.init(code: .connectionFailed, message: Self.unreachable(server), cause: error)
+        case let error as IOError where error.errnoCode == ECONNREFUSED:
+            self.init(code: .connectionFailed, message: Self.unreachable(server), cause: error)
+        case is IOError, is ChannelError:
+            self.init(code: .connectionLost, message: "The connection to \(server) broke.", cause: error)
+        default: return nil
+        }
+    }
+
+    private static func unreachable(_ server: String) -> String {
+        "Could not connect to \(server); see that the server runs there and can be reached from this machine."
+    }
+
+    private static func meaning(of error: HTTPClientError, server: String) -> (code: Code, message: String)? {
+        switch error {
+        case .connectTimeout, .getConnectionFromPoolTimeout:
+            (.connectionFailed, unreachable(server))
+        case .tlsHandshakeTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
+            (.connectionFailed, "\(server) accepted the connection but did not complete the handshake.")
+        case .deadlineExceeded:
+            (.timedOut, "\(server) did not answer within the timeout of the transport.")
+        case .readTimeout, .writeTimeout:
+            (.timedOut, "The connection to \(server) was idle for longer than the HTTP client allows.")
+        case .remoteConnectionClosed, .uncleanShutdown:
+            (.connectionLost, "\(server) closed the connection before the response was complete.")
+        case .invalidURL, .emptyHost, .emptyScheme:
+            (.invalidURL, "The URL of the server is not one to send to.")
+        default:
+            nil
+        }
+    }
+}

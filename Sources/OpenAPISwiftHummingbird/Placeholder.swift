@@ -1,1 +1,0 @@
-// The first source of OpenAPISwiftHummingbird takes this file's place.
