@@ -76,7 +76,8 @@ public struct JSONReader: ~Copyable {
 
     /// A place between two values to come back to.
     public struct Position: Hashable, Sendable {
-        let offset: Int
+        /// How many bytes of the input come before this place.
+        public let offset: Int
         let remainingDepth: Int
         let isAtStart: Bool
     }
