@@ -1,0 +1,1 @@
+// The first source of OpenAPISwiftGenerator takes this file's place.
