@@ -28,6 +28,33 @@ public struct JSONKeys: Sendable {
         let count: Int
         let first: UInt64
         let last: UInt64
+        /// What of a word read where the key may stand is to be compared with `expected`.
+        let mask: UInt64
+        /// `first`, or what no masked word is equal to, for a key that JSON spells in another way than with its own bytes.
+        let expected: UInt64
+
+        init(start: Bytes, count: Int) {
+            self.start = start
+            self.count = count
+            (first, last) = JSONKeys.ends(of: start, count: count, limit: start + count)
+            let isPlain = UnsafeBufferPointer(start: start, count: count).allSatisfy { byte in
+                byte >= ASCII.space && byte != ASCII.quote && byte != ASCII.backslash
+            }
+            mask = !isPlain ? 0 : count < 8 ? (1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1 : .max
+            expected = isPlain ? first : 1
+        }
+
+        /// Whether the key and a closing quote stand at a place.
+        @inline(__always)
+        func isSpelled(at place: Bytes, limit: Bytes) -> Bool {
+            let room = limit - place
+            guard room > count, room >= 8, place.word & mask == expected, place[count] == ASCII.quote else {
+                return false
+            }
+            return count <= 8
+                || ((place + (count &- 8)).word == last
+                    && (count <= 16 || JSONKeys.isEqual(place + 8, start + 8, count: count &- 16)))
+        }
     }
 
     /// Entries and hash slots in memory of their own, so that finding a key touches no reference count but this one.
@@ -50,11 +77,9 @@ public struct JSONKeys: Sendable {
             mask = size - 1
             for (index, name) in names.enumerated() {
                 let bytes = Table.bytes(of: name)
-                let (first, last) = JSONKeys.ends(of: bytes.start, count: bytes.count, limit: bytes.start + bytes.count)
-                (entries + index).initialize(
-                    to: Entry(start: bytes.start, count: bytes.count, first: first, last: last)
-                )
-                var slot = JSONKeys.hash(first, last, bytes.count) & mask
+                let entry = Entry(start: bytes.start, count: bytes.count)
+                (entries + index).initialize(to: entry)
+                var slot = JSONKeys.hash(entry.first, entry.last, entry.count) & mask
                 while slots[slot] != 0 {
                     slot = (slot + 1) & mask
                 }

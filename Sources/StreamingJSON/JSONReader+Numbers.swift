@@ -244,10 +244,41 @@ extension JSONReader {
                 let power = doublePowersOfTen[abs(exponent)]
                 value = Double(mantissa)
                 value = exponent < 0 ? value / power : value * power
+            } else if exponent < 0, exponent >= -19 {
+                value = Self.quotient(mantissa, powersOfTen[-exponent])
+            } else if exponent > 0, exponent <= 19 {
+                value = Self.product(mantissa, powersOfTen[exponent])
             } else {
                 return nil
             }
             return isNegative ? -value : value
+        }
+
+        /// The double nearest to the quotient of two numbers that are not 0.
+        private static func quotient(_ dividend: UInt64, _ divisor: UInt64) -> Double {
+            // Both are shifted to 64 bits, so that the quotient has 63 or 64 of them, ten more than a double takes. That the
+            // division left a remainder goes into the lowest bit, where it decides what would look like a half.
+            let dividendShift = dividend.leadingZeroBitCount
+            let divisorShift = divisor.leadingZeroBitCount
+            let high = dividend &<< UInt64(dividendShift)
+            var (quotient, remainder) = (divisor &<< UInt64(divisorShift)).dividingFullWidth((high &>> 1, high &<< 63))
+            quotient |= remainder == 0 ? 0 : 1
+            return Double(quotient) * powerOfTwo(divisorShift - dividendShift - 63)
+        }
+
+        /// The double nearest to the product of two numbers that are not 0.
+        private static func product(_ left: UInt64, _ right: UInt64) -> Double {
+            let (high, low) = left.multipliedFullWidth(by: right)
+            guard high > 0 else { return Double(low) }
+            // The upper 64 bits, and in the lowest of them whether any bit below is set.
+            let shift = high.leadingZeroBitCount
+            let top = high << shift | low >> (64 - shift)
+            let rest = low << shift
+            return Double(top | (rest == 0 ? 0 : 1)) * powerOfTwo(64 - shift)
+        }
+
+        private static func powerOfTwo(_ exponent: Int) -> Double {
+            Double(bitPattern: UInt64(truncatingIfNeeded: exponent &+ 1023) &<< 52)
         }
     }
 
@@ -350,6 +381,14 @@ extension JSONReader {
             : error(.unexpectedEnd, "the input ends inside of a number")
     }
 }
+
+/// The powers of ten that an integer of 64 bits holds.
+private let powersOfTen: [UInt64] = [
+    1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
+    100_000_000_000,
+    1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 10_000_000_000_000_000,
+    100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
+]
 
 /// The powers of ten that a double holds exactly.
 private let doublePowersOfTen: [Double] = [

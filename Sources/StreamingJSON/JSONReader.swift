@@ -80,6 +80,7 @@ public struct JSONReader: ~Copyable {
         public let offset: Int
         let remainingDepth: Int
         let isAtStart: Bool
+        let expectedKeys: UInt64
     }
 
     let start: Bytes
@@ -93,6 +94,12 @@ public struct JSONReader: ~Copyable {
     /// The bytes of the last key between its quotes.
     var keyStart: Bytes
     var keyCount = -1
+
+    /// The places in the tables of keys where the next key is expected, a byte for each of the innermost eight containers, the
+    /// innermost lowest. It is only a guess: keys mostly come in the order of the table.
+    var expectedKeys: UInt64 = 0
+    /// Strings that are likely to come again.
+    var repeatedStrings = RepeatedStrings()
 
     private let options: Options
 
@@ -309,6 +316,24 @@ public struct JSONReader: ~Copyable {
     /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end follows.
     public mutating func nextKey(in keys: JSONKeys) throws(JSONError) -> Int? {
         guard try advanceToKey() else { return nil }
+        let expected = Int(truncatingIfNeeded: expectedKeys & 0xFF)
+        if expected < keys.table.count {
+            let entry = keys.table.entries + expected
+            if entry.pointee.isSpelled(at: cursor + 1, limit: end) {
+                keyStart = cursor + 1
+                keyCount = entry.pointee.count
+                cursor += entry.pointee.count &+ 2
+                expectedKeys &+= 1
+                try skipColon()
+                return expected
+            }
+        }
+        return try nextKey(amongAll: keys)
+    }
+
+    /// Finds a key that is not the one after the last one.
+    @inline(never)
+    private mutating func nextKey(amongAll keys: JSONKeys) throws(JSONError) -> Int {
         let text = try scanString()
         keyStart = text.start
         keyCount = text.count
@@ -316,6 +341,9 @@ public struct JSONReader: ~Copyable {
             text.hasEscapes
             ? unescapedIndex(of: text, in: keys)
             : keys.index(of: text.start, count: text.count, limit: end)
+        if index >= 0 {
+            expectedKeys = expectedKeys & ~0xFF | UInt64(truncatingIfNeeded: (index &+ 1) & 0xFF)
+        }
         try skipColon()
         return index
     }
@@ -331,7 +359,7 @@ public struct JSONReader: ~Copyable {
         let text = try scanString()
         keyStart = text.start
         keyCount = text.count
-        let key = string(of: text)
+        let key = repeatedString(of: text)
         try skipColon()
         return key
     }
@@ -391,6 +419,18 @@ public struct JSONReader: ~Copyable {
     ///
     /// - Throws: A ``JSONError`` where the value breaks the grammar of JSON.
     public mutating func skipValue() throws(JSONError) {
+        skipWhitespace()
+        guard cursor < end else { throw valueExpected() }
+        if cursor.pointee == ASCII.quote {
+            _ = try scanString()
+        } else if isNumber(cursor.pointee) {
+            _ = try scanNumber()
+        } else {
+            try skipContainerOrLiteral()
+        }
+    }
+
+    private mutating func skipContainerOrLiteral() throws(JSONError) {
         var containers = ContainerStack()
         while true {
             // Here a value must begin.
@@ -473,7 +513,12 @@ public struct JSONReader: ~Copyable {
     /// reader.rewind(to: here)
     /// ```
     public var position: Position {
-        Position(offset: cursor - start, remainingDepth: remainingDepth, isAtStart: isAtStart)
+        Position(
+            offset: cursor - start,
+            remainingDepth: remainingDepth,
+            isAtStart: isAtStart,
+            expectedKeys: expectedKeys
+        )
     }
 
     /// Goes to a place of this reader, back or forth.
@@ -484,6 +529,7 @@ public struct JSONReader: ~Copyable {
         cursor = start + min(max(position.offset, 0), end - start)
         remainingDepth = min(position.remainingDepth, options.maximumDepth)
         isAtStart = position.isAtStart
+        expectedKeys = position.expectedKeys
     }
 
     // MARK: Errors
@@ -556,13 +602,20 @@ public struct JSONReader: ~Copyable {
     @inline(__always)
     mutating func skipWhitespace() {
         guard cursor < end, cursor.pointee <= ASCII.space else { return }
+        if cursor.pointee == ASCII.space, end - cursor > 1, cursor[1] > ASCII.space {
+            cursor += 1
+            return
+        }
         skipLongWhitespace()
     }
 
-    /// The case of indented text: a line end, then a run of spaces.
+    /// The case of indented text: a line end, then a run of spaces; the first byte is a space or a control character.
     private mutating func skipLongWhitespace() {
         var cursor = self.cursor
         let end = self.end
+        if cursor.pointee == ASCII.newline {
+            cursor += 1
+        }
         while end - cursor >= 8 {
             let differences = cursor.word ^ 0x2020_2020_2020_2020
             if differences == 0 {
@@ -593,6 +646,7 @@ public struct JSONReader: ~Copyable {
         guard remainingDepth > 0 else { throw depthLimitExceeded() }
         cursor += 1
         remainingDepth &-= 1
+        expectedKeys &<<= 8
         isAtStart = true
     }
 
@@ -601,6 +655,7 @@ public struct JSONReader: ~Copyable {
     private mutating func close() {
         cursor += 1
         remainingDepth &+= 1
+        expectedKeys &>>= 8
         isAtStart = false
     }
 
