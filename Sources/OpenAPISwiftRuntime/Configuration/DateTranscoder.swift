@@ -94,7 +94,8 @@ public struct ISO8601DateTranscoder: DateTranscoder {
                 codingPath: [],
                 debugDescription: "ISO 8601 has four digits for the year; the date lies outside the years 0 to 9999."
             )
-            throw EncodingError.invalidValue(date, context)
+            // The number, not the date: Foundation traps when it is asked to print a date that is not finite.
+            throw EncodingError.invalidValue(date.timeIntervalSince1970, context)
         }
         let (seconds, fraction) = Int(milliseconds).flooredDivision(by: 1000)
         let (days, secondOfDay) = seconds.flooredDivision(by: 86_400)

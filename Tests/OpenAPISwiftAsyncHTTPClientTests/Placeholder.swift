@@ -1,1 +1,0 @@
-// The first test of OpenAPISwiftAsyncHTTPClient takes this file's place.

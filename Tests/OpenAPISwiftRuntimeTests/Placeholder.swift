@@ -1,1 +1,0 @@
-// The first test of OpenAPISwiftRuntime takes this file's place.
