@@ -60,7 +60,7 @@ import Synchronization
 public final class CloudKitEmulator: Sendable {
     /// How the emulator behaves where that is a choice.
     public let configuration: EmulatorConfiguration
-    let identifiers: IdentifierSource
+    package let identifiers: IdentifierSource
     private let clock: @Sendable () -> Date
     let schemas = SchemaCache()
     let knownCredentials = KnownCredentials()
@@ -114,7 +114,7 @@ public final class CloudKitEmulator: Sendable {
 extension CloudKitEmulator {
     /// The present, in whole milliseconds since 1970.
     var now: Int64 {
-        Int64((clock().timeIntervalSince1970 * 1000).rounded())
+        clock().milliseconds
     }
 
     /// Reads from one state of the database.

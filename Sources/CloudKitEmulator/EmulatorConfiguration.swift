@@ -159,6 +159,8 @@ extension EmulatorConfiguration {
         public var expiredToken: ServerErrorCode = "CHANGE_TOKEN_EXPIRED"
         /// The sync token `""`. Default: ``EmptySyncToken/caughtUp``.
         public var emptySyncToken = EmptySyncToken.caughtUp
+        /// The code for a query of a record type that nobody ever saved. Default: `BAD_REQUEST`.
+        public var unknownRecordType = ServerErrorCode.badRequest
         /// Whether `NOT_EQUALS`, `NOT_IN` and the other negations match records that lack the field. Default: they do
         /// not.
         public var negationsMatchMissingFields = false

@@ -18,7 +18,7 @@ public struct IdentifierSource: Sendable {
     }
 
     /// A random UUID in lower case, as Apple's sample of an upload shows for names made by the server.
-    func uuid() -> String {
+    package func uuid() -> String {
         var bytes = next(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

@@ -55,7 +55,7 @@ extension CloudKitEmulator {
             }
             token = read
         }
-        let limit = pageSize(resultsLimit)
+        let limit = try pageSize(resultsLimit)
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """

@@ -132,7 +132,7 @@ extension CloudKitEmulator {
         }
         let start = try start(of: request, zone: zone, in: ground)
         let schema = try schemas.schema(of: ground.container, in: db)
-        let limit = pageSize(request.resultsLimit)
+        let limit = try pageSize(request.resultsLimit)
         let rows = try feed(from: start, of: zone, types: request.desiredRecordTypes, schema, limit: limit + 1, db)
         let page = rows.prefix(limit)
         let moreComing = rows.count > limit
@@ -209,9 +209,12 @@ extension CloudKitEmulator {
         _ db: Database
     ) throws -> [RecordRow] {
         let isReversed = start.kind == .reversedZone
-        let types = types.map { $0.compactMap { schema[$0]?.id } }
-        if types?.isEmpty == true { return [] }
-        let condition = types.map { " AND type IN (\($0.map(String.init).joined(separator: ",")))" } ?? ""
+        // Deletions come whatever their type: the reply does not tell it.
+        let condition =
+            types.map { types in
+                let ids = types.compactMap { schema[$0]?.id }.map(String.init).joined(separator: ",")
+                return " AND (deleted = 1 OR type IN (\(ids)))"
+            } ?? ""
         let sql = """
             SELECT \(RecordRow.columns) FROM record
             WHERE zone = ? AND sequence \(isReversed ? "<" : ">") ?\(condition)
@@ -224,7 +227,9 @@ extension CloudKitEmulator {
     }
 
     /// The number of records of one page.
-    func pageSize(_ resultsLimit: Int?) -> Int {
-        min(max(resultsLimit ?? .max, 1), configuration.limits.recordsPerResponse)
+    func pageSize(_ resultsLimit: Int?) throws(EmulatorError) -> Int {
+        let resultsLimit = resultsLimit ?? .max
+        guard resultsLimit > 0 else { throw .badRequest("resultsLimit must be positive") }
+        return min(resultsLimit, configuration.limits.recordsPerResponse)
     }
 }

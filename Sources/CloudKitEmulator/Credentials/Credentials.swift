@@ -58,6 +58,6 @@ extension CloudKitEmulator {
         guard let webAuthToken = credentials.webAuthToken else {
             return Authentication(caller: .anonymous)
         }
-        return try redeem(webAuthToken)
+        return try redeem(webAuthToken, for: container)
     }
 }

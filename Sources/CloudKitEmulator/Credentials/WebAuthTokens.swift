@@ -16,16 +16,20 @@ private struct WebAuthToken {
     var user: [UInt8]
     var expires: Int64
     var keepsSignedIn: Bool
+    /// The container that the token is for, in short; 0 is every container.
+    var container: UInt64
     var nonce: [UInt8]
 
-    static let size = 1 + 16 + 8 + 1 + 8
+    static let size = 1 + 16 + 8 + 1 + 8 + 8
 
     var bytes: [UInt8] {
         let expires = (0..<8).map { UInt8(truncatingIfNeeded: self.expires >> (56 - 8 * $0)) }
-        return [1] + user + expires + [keepsSignedIn ? 1 : 0] + nonce
+        let container = (0..<8).map { UInt8(truncatingIfNeeded: self.container >> (56 - 8 * UInt64($0))) }
+        return [1] + user + expires + [keepsSignedIn ? 1 : 0] + container + nonce
     }
 
-    init(user: [UInt8], expires: Int64, keepsSignedIn: Bool, nonce: [UInt8]) {
+    init(user: [UInt8], expires: Int64, keepsSignedIn: Bool, container: UInt64, nonce: [UInt8]) {
+        self.container = container
         self.user = user
         self.expires = expires
         self.keepsSignedIn = keepsSignedIn
@@ -37,7 +41,8 @@ private struct WebAuthToken {
         user = Array(bytes[1..<17])
         expires = bytes[17..<25].reduce(0) { $0 << 8 | Int64($1) }
         keepsSignedIn = bytes[25] == 1
-        nonce = Array(bytes[26..<34])
+        container = bytes[26..<34].reduce(0) { $0 << 8 | UInt64($1) }
+        nonce = Array(bytes[34..<42])
     }
 }
 
@@ -78,27 +83,41 @@ extension CloudKitEmulator {
     ///
     /// - Parameters:
     ///   - userRecordName: The user, made by ``createUser(_:emailAddress:phoneNumber:)``.
+    ///   - container: The container that the token is good for; `nil` for all.
     ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
     /// - Returns: The token.
     /// - Throws: `NOT_FOUND` when there is no such user.
     public func issueWebAuthToken(
         for userRecordName: String,
+        container: String? = nil,
         keepsSignedIn: Bool = false
     ) throws(EmulatorError) -> String {
         guard let user = digits(ofUserRecordName: userRecordName), try userExists(userRecordName) else {
             throw EmulatorError(.notFound, "there is no user '\(userRecordName)'")
         }
-        return newToken(for: user, keepsSignedIn: keepsSignedIn)
+        return newToken(
+            for: user,
+            container: container.map { fingerprint($0.utf8) } ?? 0,
+            keepsSignedIn: keepsSignedIn
+        )
     }
 
     /// Takes a web token for a request, and issues the next one.
-    func redeem(_ text: String) throws(EmulatorError) -> Authentication {
+    func redeem(_ text: String, for container: String) throws(EmulatorError) -> Authentication {
         let rejection = configuration.webAuthTokens.rejection
         let refusal =
             rejection == .authenticationRequired
             ? EmulatorError.authenticationRequired
             : EmulatorError(rejection, EmulatorError.authenticationFailed.reason)
-        guard let token = webTokenKey.open(text), token.expires > now else { throw refusal }
+        // Query items that were decoded as forms have spaces for `+`.
+        let text = String(text.map { $0 == " " ? "+" : $0 })
+        guard
+            let token = webTokenKey.open(text),
+            token.expires > now,
+            token.container == 0 || token.container == fingerprint(container.utf8)
+        else {
+            throw refusal
+        }
         let userRecordName = "_" + hexadecimal(token.user)
         if configuration.webAuthTokens.areSingleUse {
             let now = now
@@ -114,11 +133,15 @@ extension CloudKitEmulator {
         }
         return Authentication(
             caller: .user(userRecordName),
-            nextWebAuthToken: newToken(for: token.user, keepsSignedIn: token.keepsSignedIn)
+            nextWebAuthToken: newToken(
+                for: token.user,
+                container: token.container,
+                keepsSignedIn: token.keepsSignedIn
+            )
         )
     }
 
-    private func newToken(for user: [UInt8], keepsSignedIn: Bool) -> String {
+    private func newToken(for user: [UInt8], container: UInt64, keepsSignedIn: Bool) -> String {
         let rules = configuration.webAuthTokens
         let lifetime = keepsSignedIn ? rules.keptSignedInLifetime : rules.lifetime
         return webTokenKey.seal(
@@ -126,13 +149,14 @@ extension CloudKitEmulator {
                 user: user,
                 expires: now + Int64(lifetime * 1000),
                 keepsSignedIn: keepsSignedIn,
+                container: container,
                 nonce: identifiers.next(8)
             )
         )
     }
 
     /// The bytes of the 32 hexadecimal digits after the underscore.
-    private func digits(ofUserRecordName name: String) -> [UInt8]? {
+    func digits(ofUserRecordName name: String) -> [UInt8]? {
         let digits = Array(name.utf8.dropFirst())
         guard name.utf8.first == UInt8(ascii: "_"), digits.count == 32 else { return nil }
         var bytes: [UInt8] = []

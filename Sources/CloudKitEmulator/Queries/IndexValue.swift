@@ -102,6 +102,15 @@ extension IndexValue {
         }
     }
 
+    /// Stands for the lack of a value, before all values.
+    static let absent = IndexValue.real(-.infinity)
+
+    /// The index values of a field of a record: those of its value, or ``absent`` where a sort will ask for one.
+    static func values(of value: FieldValue?, in kind: FieldKind) -> [IndexValue] {
+        if let value, !value.isNull { return values(of: value) }
+        return kind.isSortable ? [absent] : []
+    }
+
     /// Whether the value says less than what it was made of.
     var isCut: Bool {
         switch self {
@@ -112,7 +121,7 @@ extension IndexValue {
     }
 
     static func milliseconds(_ date: Date) -> IndexValue {
-        .integer(Int64((date.timeIntervalSince1970 * 1000).rounded()))
+        .integer(date.milliseconds)
     }
 
     private static func unique(_ values: [IndexValue]) -> [IndexValue] {

@@ -1,8 +1,36 @@
 public import CloudKitModel
 import GRDB
+import StreamingJSON
 
 extension CloudKitEmulator {
-    /// Queries records of one type (`records/query`).
+    /// Queries the records of one type (`records/query`).
+    ///
+    /// All filters must hold. Records come in the order of the sorts, those that they find equal in the order in which
+    /// they were made. What is saved is found at once (the service takes a few seconds).
+    ///
+    /// ```swift
+    /// let page = try emulator.queryRecords(
+    ///     RecordQuery(recordType: "Note", filters: [QueryFilter("stars", .greaterThan, 3)], sorts: [QuerySort("title")]),
+    ///     in: notes,
+    ///     as: .user(user)
+    /// )
+    /// // page.records: at most 200; page.continuationMarker: what to send with the same query for the next page
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - query: Type, filters and sorts. Every field of a container without a schema can be queried, sorted and searched.
+    ///   - address: The database.
+    ///   - zoneID: The zone; the default zone when `nil`.
+    ///   - zoneWide: Whether all zones of a private or shared database are queried. Ignored beside a `zoneID`.
+    ///   - resultsLimit: Records of the page; more than 200 are never sent.
+    ///   - continuationMarker: Where the page begins: what the page before gave, with the same query.
+    ///   - desiredKeys: The fields to return; `nil` for all, an empty list for none.
+    ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
+    ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
+    ///   - caller: Who asks.
+    /// - Returns: A page of records.
+    /// - Throws: `BAD_REQUEST` for what is wrong with the query, in the recorded words where they are known;
+    ///   `ZONE_NOT_FOUND`; `AUTHENTICATION_REQUIRED`.
     public func queryRecords(
         _ query: RecordQuery,
         in address: DatabaseAddress,
@@ -15,6 +43,194 @@ extension CloudKitEmulator {
         getCurrentSyncToken: Bool = false,
         as caller: Caller
     ) throws(EmulatorError) -> RecordPage {
-        RecordPage(records: [])
+        let limit = try pageSize(resultsLimit)
+        return try read(address, as: caller) { db, ground in
+            let isZoneWide = zoneWide && zoneID == nil && address.scope != .public
+            let zones = isZoneWide ? try zones(of: ground, in: db) : [try zone(zoneID, of: ground, in: db)]
+            let schema = try schemas.schema(of: ground.container, in: db)
+            guard let type = schema[query.recordType] else {
+                throw EmulatorError(
+                    configuration.unsettled.unknownRecordType,
+                    "Did not find record type: \(query.recordType)"
+                )
+            }
+            let conditions = try query.filters.map { filter in
+                try QueryCondition(filter, of: type, configuration: configuration)
+            }
+            let order = try QueryOrder(query.sorts, of: type)
+            let queryPrint = try self.queryPrint(of: query, zones: isZoneWide ? [] : zones, in: ground)
+            let plan = try QueryPlan(
+                conditions: conditions,
+                sorts: order,
+                type: type,
+                zones: zones.map(\.id),
+                db: db
+            )
+            let start = try start(continuationMarker, print: queryPrint, keys: plan.order.sorts.count)
+            let found = try QueryRun(
+                plan: plan,
+                conditions: conditions,
+                zones: zones.map(\.id),
+                start: start,
+                limit: limit,
+                db: db
+            ).records()
+
+            let names = Dictionary(uniqueKeysWithValues: zones.map { ($0.id, $0) })
+            var presentation = RecordPresentation(
+                desiredKeys: desiredKeys,
+                numbersAsStrings: numbersAsStrings,
+                deviceID: configuration.deviceID
+            )
+            let records = try found.prefix(limit).map { match in
+                if let zone = names[match.candidate.row.zone], isZoneWide || !zone.isDefault {
+                    presentation.zoneID = zone.zoneID(in: ground)
+                }
+                return RecordResult.record(
+                    try presentation.record(match.candidate.row, content: match.candidate.content, schema: schema)
+                )
+            }
+            var page = RecordPage(records: records)
+            if found.count > limit {
+                page.continuationMarker = ContinuationMarker(query: queryPrint, position: found[limit - 1].position)
+                    .text(salt: tokenKey.salt)
+            }
+            if getCurrentSyncToken, let zone = zones.first, !isZoneWide {
+                page.syncToken = syncToken(of: zone, in: ground)
+            }
+            return page
+        }
+    }
+
+    /// What a marker is bound to: the query, the zones and the database.
+    private func queryPrint(of query: RecordQuery, zones: [ZoneRow], in ground: Ground) throws -> UInt64 {
+        let salt = zones.reduce(UInt64(ground.database)) { ($0 &+ UInt64($1.id)) &* 31 }
+        return fingerprint(try JSONWriter.bytes(of: query), salt: salt)
+    }
+
+    private func start(_ marker: String?, print queryPrint: UInt64, keys: Int) throws(EmulatorError) -> QueryPosition? {
+        guard let marker else { return nil }
+        guard
+            let marker = ContinuationMarker(marker, salt: tokenKey.salt),
+            marker.query == queryPrint,
+            marker.position.keys.count == keys
+        else {
+            throw .badRequest("Invalid continuation marker")
+        }
+        return marker.position
+    }
+}
+
+/// A query on its way: reads records along the plan's index, and keeps those that match.
+private struct QueryRun {
+    struct Match {
+        let position: QueryPosition
+        let candidate: QueryCandidate
+    }
+
+    let plan: QueryPlan
+    let conditions: [QueryCondition]
+    let zones: [Int64]
+    let start: QueryPosition?
+    let limit: Int
+    let db: Database
+
+    /// The records of the page, and one more where there is one.
+    func records() throws -> [Match] {
+        try plan.streams ? streamed() : gathered()
+    }
+
+    /// Reads records in the order of the result until the page is full.
+    ///
+    /// The index knows only the first sort. Records that it finds equal are collected and put in order by the others.
+    private func streamed() throws -> [Match] {
+        var access = plan.access
+        let sorts = plan.order.sorts.count
+        if let start {
+            access.start = QueryAccess.Start(
+                key: start.keys.first.map { $0 ?? .absent } ?? .absent,
+                record: sorts <= 1 ? start.record : nil
+            )
+        }
+        let (sql, arguments) = access.statement(zones: zones)
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        var page: [Match] = []
+        var group: [Match] = []
+        var groupKey: IndexValue?
+        var seen = Seen(isNeeded: access.canRepeat)
+        while let row = try rows.next() {
+            if sorts > 1 {
+                let key = IndexValue.fromDatabaseValue(row[0])
+                if key != groupKey {
+                    page += group.sorted { plan.order.precedes($0.position, $1.position) }
+                    group.removeAll()
+                    if page.count > limit { break }
+                    groupKey = key
+                }
+            }
+            guard let match = try match(row[1], seen: &seen) else { continue }
+            if sorts > 1 {
+                group.append(match)
+            } else {
+                page.append(match)
+                if page.count > limit { break }
+            }
+        }
+        page += group.sorted { plan.order.precedes($0.position, $1.position) }
+        return Array(page.prefix(limit + 1))
+    }
+
+    /// Reads all records that the index leaves, and keeps the first of them in the order of the result.
+    private func gathered() throws -> [Match] {
+        let (sql, arguments) = plan.access.statement(zones: zones)
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        var matches: [Match] = []
+        var seen = Seen(isNeeded: plan.access.canRepeat)
+        while let row = try rows.next() {
+            guard let match = try match(row[1], seen: &seen) else { continue }
+            matches.append(match)
+            if matches.count > 4 * (limit + 1) { keepFirst(of: &matches) }
+        }
+        keepFirst(of: &matches)
+        return matches
+    }
+
+    private func keepFirst(of matches: inout [Match]) {
+        matches.sort { plan.order.precedes($0.position, $1.position) }
+        matches.removeLast(max(0, matches.count - limit - 1))
+    }
+
+    /// The record, if it matches and stands after the start of the page.
+    private func match(_ id: Int64, seen: inout Seen) throws -> Match? {
+        guard seen.insert(id), let row = try RecordRow.fetch(id: id, db), !row.isDeleted else { return nil }
+        let candidate = QueryCandidate(row: row, content: try row.content())
+        guard conditions.allSatisfy({ $0.matches(candidate) }) else { return nil }
+        let position = plan.order.position(of: candidate)
+        if let start, !plan.order.precedes(start, position) { return nil }
+        return Match(position: position, candidate: candidate)
+    }
+
+    /// The records met so far, where an index can show a record twice.
+    private struct Seen {
+        let isNeeded: Bool
+        private var ids: Set<Int64> = []
+
+        init(isNeeded: Bool) {
+            self.isNeeded = isNeeded
+        }
+
+        mutating func insert(_ id: Int64) -> Bool {
+            !isNeeded || ids.insert(id).inserted
+        }
+    }
+}
+
+extension QueryAccess {
+    /// Whether a record may come more than once: one entry for each element of its list.
+    fileprivate var canRepeat: Bool {
+        switch path {
+        case .entries(_, let values): (values?.count ?? 2) > 1
+        case .places, .times, .names: false
+        }
     }
 }

@@ -51,6 +51,14 @@ struct FieldKind: Hashable {
         }
     }
 
+    /// Whether records can be sorted by fields of this kind.
+    var isSortable: Bool {
+        switch base {
+        case .string, .int64, .double, .timestamp, .reference: !isList && !isEncrypted
+        case .bytes, .asset, .location: false
+        }
+    }
+
     /// An empty list of this kind.
     var emptyList: FieldValue {
         switch base {

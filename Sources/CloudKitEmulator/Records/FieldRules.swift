@@ -23,6 +23,8 @@ struct FieldRules {
     ///   - name: The field's name.
     ///   - type: The record's type.
     ///   - known: The field's kind, where it has one.
+    /// - Returns: The value.
+    /// - Throws: A `BAD_REQUEST` in the recorded words.
     func stored(
         _ value: FieldValue,
         for name: String,
@@ -35,6 +37,7 @@ struct FieldRules {
                 // Without a type, the service takes an encrypted value for bytes.
                 throw mismatch("ENCRYPTED_BYTES", name, type, known ?? FieldKind(.string, isEncrypted: true))
             }
+            try checkForm(of: verbatim)
             value = verbatim.value
         }
         switch value {
@@ -57,9 +60,17 @@ struct FieldRules {
         case .timestampList(let dates):
             for date in dates { try checkWholeMilliseconds(date) }
         case .reference(let reference):
-            value = .reference(placed(reference))
+            value = .reference(try placed(reference))
         case .referenceList(let references):
-            value = .referenceList(references.map(placed))
+            var placed: [Reference] = []
+            for reference in references { placed.append(try self.placed(reference)) }
+            value = .referenceList(placed)
+        case .location(let location):
+            try check(location)
+        case .locationList(let locations):
+            for location in locations { try check(location) }
+        case .string where known?.base == .reference:
+            throw .badRequest("could not decode reference object")
         case .asset(let asset):
             value = .asset(withoutReceipt(asset))
         case .assetList(let assets):
@@ -79,6 +90,7 @@ struct FieldRules {
         tag: FieldType?,
         known: FieldKind?
     ) throws(EmulatorError) -> FieldValue {
+        if tag == .reference { throw .badRequest("could not decode reference object") }
         if let tag, tag != .unknownList {
             throw .badRequest("Invalid value, expected type \(tag.rawValue).")
         }
@@ -111,15 +123,30 @@ struct FieldRules {
         }
     }
 
-    /// References of replies name the target's zone with its owner (recorded for custom zones).
-    private func placed(_ reference: Reference) -> Reference {
-        guard !zone.isDefault || reference.zoneID != nil else { return reference }
+    /// A number stands as a number, whatever its type: text is taken for one in replies only.
+    private func checkForm(of verbatim: FieldValue.Verbatim) throws(EmulatorError) {
+        guard let type = verbatim.type, [.int64, .double, .timestamp].contains(type) else { return }
+        if (try? verbatim.json.read([String: JSONRawValue].self))?["value"]?.kind == .string {
+            throw .badRequest("Invalid value, expected type \(type.rawValue).")
+        }
+    }
+
+    private func check(_ location: Location) throws(EmulatorError) {
+        guard abs(location.latitude) <= 90, abs(location.longitude) <= 180 else {
+            throw .badRequest("Invalid value, expected type LOCATION.")
+        }
+        if let timestamp = location.timestamp { try checkWholeMilliseconds(timestamp) }
+    }
+
+    /// References of replies name the target's zone with its owner (recorded for custom zones). They stay within the zone,
+    /// as natively.
+    private func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
+        if let other = reference.zoneID?.zoneName, other != zone.name {
+            throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(other)'")
+        }
+        guard !zone.isDefault else { return reference }
         var reference = reference
-        let name = reference.zoneID?.zoneName ?? zone.name
-        reference.zoneID = ZoneID(
-            zoneName: name,
-            ownerRecordName: reference.zoneID?.owner ?? ground.ownerRecordName
-        )
+        reference.zoneID = ZoneID(zoneName: zone.name, ownerRecordName: ground.ownerRecordName)
         return reference
     }
 

@@ -1,5 +1,6 @@
 public import CloudKitModel
 import GRDB
+import StreamingJSON
 
 extension CloudKitEmulator {
     /// Creates, changes and deletes records of one zone (`records/modify`).
@@ -51,10 +52,14 @@ extension CloudKitEmulator {
                 let writer = try RecordWriter(self, ground, zone, db)
                 var results: [RecordResult] = []
                 results.reserveCapacity(operations.count)
+                for operation in operations where operation.makesRecord {
+                    if let name = operation.record.recordName { writer.coming.insert(name) }
+                }
                 for operation in operations {
+                    if let name = operation.record.recordName { writer.coming.remove(name) }
                     let presentation = RecordPresentation(
-                        desiredKeys: operation.desiredKeys ?? desiredKeys,
-                        numbersAsStrings: numbersAsStrings,
+                        desiredKeys: operation.desiredKeysInAnyPlace ?? desiredKeys,
+                        numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings,
                         deviceID: configuration.deviceID
                     )
                     results.append(
@@ -64,10 +69,10 @@ extension CloudKitEmulator {
                     )
                 }
                 if isAtomic, results.contains(where: \.isFailure) { throw AtomicFailure(results: results) }
-                let changed = try writer.finish()
+                try writer.finish()
                 return RecordPage(
                     records: results,
-                    syncToken: getCurrentSyncToken ? syncToken(of: changed, in: ground) : nil
+                    syncToken: getCurrentSyncToken ? syncToken(of: writer.zone, in: ground) : nil
                 )
             }
         } catch let failure as AtomicFailure {
@@ -86,6 +91,7 @@ extension CloudKitEmulator {
             throw .badRequest("a request has at most \(limit) operations, not \(operations.count)")
         }
         var names = Set<String>(minimumCapacity: operations.count)
+        for operation in operations { _ = try Demand(operation.operationType) }
         for name in operations.lazy.compactMap(\.record.recordName) where !names.insert(name).inserted {
             throw .badRequest("more than one operation on record '\(name)'")
         }
@@ -176,6 +182,10 @@ extension CloudKitEmulator {
                 throw EmulatorError(.notFound, "recordChangeTag specified, but record not found")
             }
         case .present:
+            let rule = demand.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
+            if request.recordChangeTag == nil, rule == .refused {
+                throw .badRequest("recordChangeTag is required; the forced operation does without")
+            }
             guard let existing else {
                 throw EmulatorError(
                     .notFound,
@@ -183,12 +193,7 @@ extension CloudKitEmulator {
                         ? "Record not found" : "recordChangeTag specified, but record not found"
                 )
             }
-            guard let tag = request.recordChangeTag else {
-                let rule = demand.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
-                if rule == .accepted { return }
-                throw .badRequest("recordChangeTag is required; the forced operation does without")
-            }
-            guard tag == existing.changeTag else {
+            if let tag = request.recordChangeTag, tag != existing.changeTag {
                 throw EmulatorError(.conflict, "client oplock error updating record")
             }
         case .either:
@@ -229,6 +234,21 @@ extension CloudKitEmulator {
                 )
             )
         }
+    }
+}
+
+extension RecordOperation {
+    /// Whether the record will be there afterwards.
+    fileprivate var makesRecord: Bool { operationType != .delete && operationType != .forceDelete }
+
+    /// CloudKit JS puts `desiredKeys` beside `operationType`; Apple's example of an upload has it within `record`.
+    fileprivate var desiredKeysInAnyPlace: [String]? {
+        desiredKeys ?? record.otherKeys["desiredKeys"].flatMap { try? $0.read([String].self) }
+    }
+
+    /// CloudKit JS sends `numbersAsStrings` with each operation.
+    fileprivate var numbersAsStrings: Bool? {
+        otherKeys["numbersAsStrings"].flatMap { try? $0.read(Bool.self) }
     }
 }
 

@@ -81,6 +81,31 @@ struct RecordRow {
     }
 }
 
+extension Record {
+    /// The size that the limit of 1 MB is about: names and values, not their spelling in JSON.
+    var sizeWithoutAssets: Int {
+        fields.reduce(0) { $0 + $1.name.utf8.count + Self.size(of: $1.value.plain) }
+    }
+
+    private static func size(of value: FieldValue) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count
+        case .bytes(let data): data.count
+        case .int64, .double, .timestamp: 8
+        case .location: 64
+        case .reference(let reference): reference.recordName.utf8.count
+        case .stringList(let list): list.reduce(0) { $0 + $1.utf8.count }
+        case .bytesList(let list): list.reduce(0) { $0 + $1.count }
+        case .referenceList(let list): list.reduce(0) { $0 + $1.recordName.utf8.count }
+        case .int64List(let list): 8 * list.count
+        case .doubleList(let list): 8 * list.count
+        case .timestampList(let list): 8 * list.count
+        case .locationList(let list): 64 * list.count
+        case .asset, .assetList, .null, .encrypted, .unknown, .verbatim: 0
+        }
+    }
+}
+
 /// How the records of a reply are to look.
 struct RecordPresentation {
     var desiredKeys: Set<String>?
@@ -120,25 +145,40 @@ struct RecordPresentation {
 
     private func stamp(_ milliseconds: Int64, _ user: String?) -> Record.Stamp {
         Record.Stamp(
-            timestamp: Date(timeIntervalSince1970: Double(milliseconds) / 1000),
+            timestamp: Date(milliseconds: milliseconds),
             userRecordName: user,
             deviceID: deviceID
         )
     }
 
-    /// Numbers become JSON strings. Which types the service does so for is not known; here all three that are numbers.
+    /// Numbers become JSON strings. Which types the service does so for is not known; here all three that are numbers,
+    /// and lists of them.
     private static func numberAsString(_ value: FieldValue) -> FieldValue {
         switch value {
         case .int64(let number): quoted("\(number)", .int64) ?? value
         case .double(let number): quoted("\(number)", .double) ?? value
-        case .timestamp(let date):
-            quoted("\(Int64((date.timeIntervalSince1970 * 1000).rounded()))", .timestamp) ?? value
+        case .timestamp(let date): quoted("\(date.milliseconds)", .timestamp) ?? value
+        case .int64List(let list): quoted(list.map { "\($0)" }, .int64List) ?? value
+        case .doubleList(let list): quoted(list.map { "\($0)" }, .doubleList) ?? value
+        case .timestampList(let list): quoted(list.map { "\($0.milliseconds)" }, .timestampList) ?? value
         default: value
         }
     }
 
-    private static func quoted(_ text: String, _ type: FieldType) -> FieldValue? {
+    private static func quoted(_ text: some JSONWritable, _ type: FieldType) -> FieldValue? {
         guard let json = try? JSONRawValue(text) else { return nil }
         return .unknown(type: type, value: json)
+    }
+}
+
+extension Date {
+    /// The point in time this many milliseconds after 1970.
+    init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+
+    /// The nearest whole millisecond since 1970.
+    var milliseconds: Int64 {
+        Int64(exactly: (timeIntervalSince1970 * 1000).rounded()) ?? 0
     }
 }

@@ -22,10 +22,11 @@ final class RecordWriter {
     private(set) var schema: Schema
     private var isSchemaChanged = false
     private let rules: FieldRules
-    private let zoneID: Int64
-    /// The zones written to, with their counts: the request's own, and those that a cascade reached.
-    private var zones: [Int64: ZoneRow]
-    private var changedZones: [Int64] = []
+    /// The request's zone, with its count of writes. References stay within a zone, so no write reaches another.
+    private(set) var zone: ZoneRow
+    private var isZoneChanged = false
+    /// The names of records that later operations of the batch will make: `VALIDATE` may refer to them.
+    var coming: Set<String> = []
 
     init(_ emulator: CloudKitEmulator, _ ground: Ground, _ zone: ZoneRow, _ db: Database) throws {
         self.emulator = emulator
@@ -42,34 +43,20 @@ final class RecordWriter {
         }
         schema = try emulator.schemas.schema(of: ground.container, in: db)
         rules = FieldRules(ground: ground, zone: zone, limits: emulator.configuration.limits)
-        zoneID = zone.id
-        zones = [zone.id: zone]
+        self.zone = zone
     }
 
-    /// Gives every changed zone its place in the database's feed, and keeps the schema.
-    ///
-    /// - Returns: The request's zone, as it is now.
-    func finish() throws -> ZoneRow {
-        for id in changedZones {
-            if let zone = zones[id] { try emulator.noteChange(of: zone, in: ground, db) }
-        }
+    /// Gives the zone, if it changed, its place in the database's feed, and keeps the schema.
+    func finish() throws {
+        if isZoneChanged { try emulator.noteChange(of: zone, in: ground, db) }
         if isSchemaChanged { emulator.schemas.keep(schema, of: ground.container, after: db) }
-        return zones[zoneID] ?? rules.zone
     }
 
-    /// The next number in a zone's count of writes.
-    private func nextSequence(of zone: Int64) throws -> Int64 {
-        if zones[zone] == nil {
-            zones[zone] = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT id, name, sequence, database_sequence, deleted FROM zone WHERE id = ?"
-                ),
-                arguments: [zone]
-            ).map(ZoneRow.init)
-        }
-        if !changedZones.contains(zone) { changedZones.append(zone) }
-        zones[zone]?.sequence += 1
-        return zones[zone]?.sequence ?? 1
+    /// The next number in the zone's count of writes.
+    private func nextSequence() -> Int64 {
+        isZoneChanged = true
+        zone.sequence += 1
+        return zone.sequence
     }
 }
 
@@ -90,6 +77,7 @@ extension RecordWriter {
     ///   - existing: The row of that name, deleted or not.
     ///   - replacesAll: Whether fields that the request does not have are cleared.
     /// - Returns: The row and its content.
+    /// - Throws: What is wrong with the record; then nothing was written.
     func save(
         _ request: Record,
         as name: String,
@@ -100,18 +88,17 @@ extension RecordWriter {
         let type = try typeName(of: request, over: present)
         let old = try present?.content()
         let draft = try draft(request, over: old, type: type, replacesAll: replacesAll)
-        let links = try links(of: draft.content, name: name)
+        let links = links(of: draft.content)
         try check(links, of: present?.id, as: name)
         let body = try RecordRow.body(of: draft.content)
-        guard body.count <= emulator.configuration.limits.recordSize else {
-            throw EmulatorError.badRequest(
-                "record '\(name)' has \(body.count) bytes; at most \(emulator.configuration.limits.recordSize) are allowed"
-            )
+        let (size, limit) = (draft.content.sizeWithoutAssets, emulator.configuration.limits.recordSize)
+        guard size <= limit else {
+            throw EmulatorError.badRequest("record '\(name)' has \(size) bytes; at most \(limit) are allowed")
         }
 
         // From here on nothing is refused.
         let recordType = try learn(draft.newFields, of: type)
-        let sequence = try nextSequence(of: zoneID)
+        let sequence = nextSequence()
         let id: Int64
         if let present {
             id = present.id
@@ -128,15 +115,15 @@ extension RecordWriter {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(
-                arguments: [zoneID, name, recordType.id, sequence, now, userID, now, userID, Data(body)]
+                arguments: [zone.id, name, recordType.id, sequence, now, userID, now, userID, Data(body)]
             )
             id = db.lastInsertedRowID
         }
-        try index(draft.content, over: old, of: recordType, record: id, zone: zoneID)
+        try index(draft.content, over: old, of: recordType, record: id)
         try write(links, of: id, hadLinks: old.map { !Self.references(of: $0).isEmpty } ?? false)
         let row = RecordRow(
             id: id,
-            zone: zoneID,
+            zone: zone.id,
             name: name,
             type: recordType.id,
             sequence: sequence,
@@ -203,7 +190,8 @@ extension RecordWriter {
     ) throws -> Schema.RecordType {
         if let known = schema[type], fields.isEmpty { return known }
         isSchemaChanged = true
-        if schema[type] == nil {
+        let isNewType = schema[type] == nil
+        if isNewType {
             try db.execute(
                 sql: "INSERT INTO record_type (container, name) VALUES (?, ?)",
                 arguments: [ground.container, type]
@@ -218,9 +206,27 @@ extension RecordWriter {
                 sql: "INSERT INTO field (type, name, kind) VALUES (?, ?, ?)",
                 arguments: [recordType.id, name, kind.rawValue]
             )
-            schema.insert(Schema.Field(id: db.lastInsertedRowID, name: name, kind: kind), in: type)
+            let field = Schema.Field(id: db.lastInsertedRowID, name: name, kind: kind)
+            schema.insert(field, in: type)
+            if !isNewType, kind.isSortable { try noteAbsence(of: field, in: recordType) }
         }
         return schema[type] ?? recordType
+    }
+}
+
+extension RecordWriter {
+    /// Gives all records of a type their rows for a field that the type did not have so far.
+    private func noteAbsence(of field: Schema.Field, in type: Schema.RecordType) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO entry (field, zone, value, record)
+                SELECT ?, record.zone, ?, record.id
+                FROM database JOIN zone ON zone.database = database.id
+                CROSS JOIN record INDEXED BY record_created_order ON record.zone = zone.id
+                WHERE database.container = ? AND record.type = ? AND record.deleted = 0
+                """,
+            arguments: [field.id, IndexValue.absent, ground.container, type.id]
+        )
     }
 }
 
@@ -286,10 +292,10 @@ extension RecordWriter {
     private func bury(_ row: RecordRow) throws {
         let content = try row.content()
         if let name = schema.name(of: row.type), let type = schema[name] {
-            try index(Record(recordName: nil), over: content, of: type, record: row.id, zone: row.zone)
+            try index(nil, over: content, of: type, record: row.id)
         }
         try write([], of: row.id, hadLinks: !Self.references(of: content).isEmpty)
-        let sequence = try nextSequence(of: row.zone)
+        let sequence = nextSequence()
         try db.cachedStatement(
             sql: "UPDATE record SET sequence = ?, deleted = 1, modified = ?, modifier = ?, body = NULL WHERE id = ?"
         ).execute(arguments: [sequence, now, userID, row.id])
@@ -329,26 +335,16 @@ extension RecordWriter {
         }.filter { $0.action == .deleteSelf || $0.action == .validate }
     }
 
-    private func links(of content: Record, name: String) throws -> Set<Link> {
-        var links = Set<Link>()
-        for reference in Self.references(of: content) {
-            let action = reference.action == .validate ? Link.Action.validate : .deleteSelf
-            var zone = zoneID
-            if let other = reference.zoneID, other.zoneName != rules.zone.name {
-                do {
-                    zone = try emulator.zone(other, of: ground, in: db).id
-                } catch let error as EmulatorError {
-                    if action == .validate { throw missingTarget(reference.recordName, error) }
-                    continue
-                }
+    private func links(of content: Record) -> Set<Link> {
+        Set(
+            Self.references(of: content).map { reference in
+                Link(
+                    zone: zone.id,
+                    name: reference.recordName,
+                    action: reference.action == .validate ? .validate : .deleteSelf
+                )
             }
-            links.insert(Link(zone: zone, name: reference.recordName, action: action))
-        }
-        return links
-    }
-
-    private func missingTarget(_ name: String, _ cause: EmulatorError? = nil) -> EmulatorError {
-        EmulatorError(.validatingReferenceError, "the record '\(name)', referred to with VALIDATE, does not exist")
+        )
     }
 
     /// Refuses references that may not be: `VALIDATE` to nothing, too many `DELETE_SELF` to one.
@@ -356,12 +352,17 @@ extension RecordWriter {
         for link in links {
             switch link.action {
             case .validate:
-                if link.zone == zoneID, link.name == name { continue }
+                if link.name == name || coming.contains(link.name) { continue }
                 let target = try Row.fetchOne(
                     db.cachedStatement(sql: "SELECT 1 FROM record WHERE zone = ? AND name = ? AND deleted = 0"),
                     arguments: [link.zone, link.name]
                 )
-                if target == nil { throw missingTarget(link.name) }
+                guard target != nil else {
+                    throw EmulatorError(
+                        .validatingReferenceError,
+                        "the record '\(link.name)', referred to with VALIDATE, does not exist"
+                    )
+                }
             case .deleteSelf:
                 let limit = emulator.configuration.limits.deleteSelfReferencesPerTarget
                 let others = try Int.fetchOne(
@@ -396,42 +397,42 @@ extension RecordWriter {
 // MARK: - The rows that find a record
 
 extension RecordWriter {
-    /// Brings the index from the record's old content to its new one.
-    private func index(
-        _ new: Record,
-        over old: Record?,
-        of type: Schema.RecordType,
-        record: Int64,
-        zone: Int64
-    ) throws {
-        let fields = type.fields
-        for (name, value) in old?.fields ?? [:] where new.fields[name] != value {
-            guard let field = fields[name] else { continue }
-            if case .location(let location) = value {
-                try db.cachedStatement(
-                    sql:
-                        "DELETE FROM place WHERE field = ? AND zone = ? AND latitude = ? AND longitude = ? AND record = ?"
-                ).execute(arguments: [field.id, zone, location.latitude, location.longitude, record])
+    /// Brings the index from a record's old content to its new one; `nil` is a record that is not there.
+    private func index(_ new: Record?, over old: Record?, of type: Schema.RecordType, record: Int64) throws {
+        for (name, field) in type.fields where !field.kind.isEncrypted {
+            let (before, after) = (old?.fields[name], new?.fields[name])
+            if old != nil, new != nil, before == after { continue }
+            if field.kind == FieldKind(.location) {
+                try indexPlace(after?.locationValue, over: before?.locationValue, field: field.id, record: record)
                 continue
             }
-            let kept = Set(new.fields[name].map(IndexValue.values(of:)) ?? [])
-            for value in IndexValue.values(of: value) where !kept.contains(value) {
+            let present = old == nil ? [] : IndexValue.values(of: before, in: field.kind)
+            let wanted = new == nil ? [] : IndexValue.values(of: after, in: field.kind)
+            for value in present where !wanted.contains(value) {
                 try db.cachedStatement(
                     sql: "DELETE FROM entry WHERE field = ? AND zone = ? AND value = ? AND record = ?"
-                ).execute(arguments: [field.id, zone, value, record])
+                ).execute(arguments: [field.id, zone.id, value, record])
+            }
+            for value in wanted where !present.contains(value) {
+                try db.cachedStatement(sql: "INSERT INTO entry VALUES (?, ?, ?, ?)")
+                    .execute(arguments: [field.id, zone.id, value, record])
             }
         }
-        for (name, value) in new.fields where old == nil || old?.fields[name] != value {
-            guard let field = fields[name] else { continue }
-            if case .location(let location) = value {
-                try db.cachedStatement(sql: "INSERT OR IGNORE INTO place VALUES (?, ?, ?, ?, ?)")
-                    .execute(arguments: [field.id, zone, location.latitude, location.longitude, record])
-                continue
-            }
-            for value in IndexValue.values(of: value) {
-                try db.cachedStatement(sql: "INSERT OR IGNORE INTO entry VALUES (?, ?, ?, ?)")
-                    .execute(arguments: [field.id, zone, value, record])
-            }
+    }
+
+    private func indexPlace(_ new: Location?, over old: Location?, field: Int64, record: Int64) throws {
+        if new?.latitude == old?.latitude, new?.longitude == old?.longitude { return }
+        if let old {
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM place
+                    WHERE field = ? AND zone = ? AND latitude = ? AND longitude = ? AND record = ?
+                    """
+            ).execute(arguments: [field, zone.id, old.latitude, old.longitude, record])
+        }
+        if let new {
+            try db.cachedStatement(sql: "INSERT INTO place VALUES (?, ?, ?, ?, ?)")
+                .execute(arguments: [field, zone.id, new.latitude, new.longitude, record])
         }
     }
 }

@@ -6,7 +6,8 @@ import GRDB
 ///
 /// - `entry` holds one row for each value of each indexed field (for a list: one for each different element), clustered
 ///   by field, zone and value. A filter on equality or a range, a sort, and a page from the middle are each one walk
-///   along that tree, whatever the number of records.
+///   along that tree, whatever the number of records. A record that lacks a field which can be sorted by has a row with
+///   the value of ``IndexValue/absent``.
 /// - `place` does the same for locations, by latitude.
 /// - `link` holds the references that bind (`DELETE_SELF`, `VALIDATE`) by the record that they point to.
 ///
@@ -67,7 +68,6 @@ enum Tables {
                     );
                     CREATE UNIQUE INDEX record_name ON record (zone, name);
                     CREATE UNIQUE INDEX record_feed ON record (zone, sequence);
-                    CREATE INDEX record_type_order ON record (zone, type) WHERE deleted = 0;
                     CREATE INDEX record_created_order ON record (zone, type, created) WHERE deleted = 0;
                     CREATE INDEX record_modified_order ON record (zone, type, modified) WHERE deleted = 0;
 

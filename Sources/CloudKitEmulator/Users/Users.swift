@@ -25,17 +25,24 @@ extension CloudKitEmulator {
     ///   - nameComponents: What `users/caller` says of the person's name. A person without names is not discoverable.
     ///   - emailAddress: The address of the account.
     ///   - phoneNumber: The number of the account.
-    /// - Returns: The user record name: `_` and 32 hexadecimal digits.
+    ///   - userRecordName: The person's user record name, `_` and 32 hexadecimal digits; `nil` makes a new one. A person
+    ///     of that name who is there already gets the new names and addresses.
+    /// - Returns: The user record name.
+    /// - Throws: A `BAD_REQUEST` when `userRecordName` does not look like one.
     @discardableResult
     public func createUser(
         _ nameComponents: NameComponents? = nil,
         emailAddress: String? = nil,
-        phoneNumber: String? = nil
+        phoneNumber: String? = nil,
+        userRecordName: String? = nil
     ) throws(EmulatorError) -> String {
-        let name = "_" + identifiers.hex(16)
+        let name = userRecordName ?? "_" + identifiers.hex(16)
+        guard digits(ofUserRecordName: name) != nil else {
+            throw .badRequest("a user record name is an underscore and 32 lower-case hexadecimal digits")
+        }
         try write { db in
             try db.execute(
-                sql: "INSERT INTO user VALUES (?, ?, ?, ?, ?)",
+                sql: "INSERT OR REPLACE INTO user VALUES (?, ?, ?, ?, ?)",
                 arguments: [name, nameComponents?.givenName, nameComponents?.familyName, emailAddress, phoneNumber]
             )
         }

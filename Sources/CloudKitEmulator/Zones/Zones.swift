@@ -58,22 +58,18 @@ extension CloudKitEmulator {
         in address: DatabaseAddress,
         as caller: Caller
     ) throws(EmulatorError) -> [ZoneResult] {
-        guard address.scope != .shared else { throw .notApplicable(in: address.scope) }
+        guard address.scope == .private else { throw .notApplicable(in: address.scope) }
         guard operations.count <= configuration.limits.operationsPerRequest else {
             throw .badRequest("a request has at most \(configuration.limits.operationsPerRequest) operations")
         }
-        if case .anonymous = caller { throw .authenticationRequired }
+        var names = Set<String>()
+        for operation in operations where !names.insert(operation.zone.zoneID.zoneName).inserted {
+            throw .badRequest("more than one operation on zone '\(operation.zone.zoneID.zoneName)'")
+        }
         return try write(address, as: caller) { db, ground in
-            var names = Set<String>()
             return try operations.map { operation in
                 let zoneID = operation.zone.zoneID
                 return try result(for: zoneID) {
-                    guard names.insert(zoneID.zoneName).inserted else {
-                        throw EmulatorError.badRequest("more than one operation on zone '\(zoneID.zoneName)'")
-                    }
-                    guard address.scope == .private else {
-                        throw EmulatorError.badRequest("only private databases have custom zones")
-                    }
                     switch operation.operationType {
                     case .create: return .zone(try createZone(zoneID, in: ground, db))
                     case .delete: return .zone(try deleteZone(zoneID, in: ground, db))

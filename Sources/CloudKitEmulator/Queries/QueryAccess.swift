@@ -1,0 +1,174 @@
+import GRDB
+
+/// One way to the records of a query: a walk along an index, as SQL.
+///
+/// The walk gives pairs of a key and a record's row number. It is one `SELECT` for each zone and each wanted value,
+/// merged by SQLite without sorting: each part comes in order already. So a page costs the same however many records
+/// there are.
+struct QueryAccess {
+    /// What is walked along.
+    enum Path {
+        /// The values of a field, in order. `values` restricts them to some; then the rows of each come in the order in
+        /// which the records were made.
+        case entries(field: Int64, values: [IndexValue]?)
+        /// The places in a field, by latitude.
+        case places(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
+        /// The records of the type, by the time of their making or of their last change.
+        case times(type: Int64, isCreation: Bool)
+        /// The records of the type, by name; `names` restricts them to some.
+        case names(type: Int64, names: [String]?)
+    }
+
+    var path: Path
+    /// A range that the keys lie in.
+    var lower: QueryCondition.Bound?
+    var upper: QueryCondition.Bound?
+    /// Other fields and values that the records have: each is one step down the index for each record.
+    var probes: [(field: Int64, values: [IndexValue])] = []
+    /// Whether rows come from the last to the first.
+    var isDescending = false
+    /// Where the page before ended.
+    var start: Start?
+
+    /// Where a walk starts.
+    struct Start {
+        let key: IndexValue
+        /// The record after which the walk goes on among those with this key; `nil` starts before all of them.
+        let record: Int64?
+    }
+
+    /// Whether rows come in the order of their keys; otherwise in the order in which the records were made.
+    var isOrderedByKey: Bool {
+        switch path {
+        case .entries(_, let values): values == nil
+        case .places: false
+        case .times: true
+        case .names(_, let names): names == nil
+        }
+    }
+
+    /// The SQL, and what to put in it.
+    ///
+    /// - Parameters:
+    ///   - zones: The zones to look in.
+    ///   - limit: How many rows are wanted at most; `nil` for all.
+    /// - Returns: A statement whose rows are a key and a record's row number.
+    func statement(zones: [Int64], limit: Int? = nil) -> (sql: String, arguments: StatementArguments) {
+        // SQLite merges so many parts at ease (its limit is 500). Beyond, one part has it all, and its rows are sorted.
+        let mergedParts = 100
+        let alternatives: Int
+        switch path {
+        case .entries(_, let values?): alternatives = values.count
+        case .names(_, let names?): alternatives = names.count
+        default: alternatives = 1
+        }
+        var parts: [String] = []
+        var arguments: [(any DatabaseValueConvertible)?] = []
+        if zones.count * alternatives <= mergedParts {
+            for zone in zones {
+                for index in 0..<alternatives {
+                    parts.append(part([zone], alternatives: index..<index + 1, &arguments))
+                }
+            }
+        }
+        if parts.isEmpty { parts.append(part(zones, alternatives: 0..<alternatives, &arguments)) }
+        let direction = isDescending ? " DESC" : ""
+        var sql = parts.joined(separator: "\nUNION ALL\n")
+        if isOrderedByKey {
+            sql += "\nORDER BY 1\(direction), 2\(direction)"
+        } else {
+            sql += "\nORDER BY 2\(direction)"
+        }
+        if let limit {
+            sql += "\nLIMIT ?"
+            arguments.append(limit)
+        }
+        return (sql, StatementArguments(arguments))
+    }
+
+    private func part(
+        _ zones: [Int64],
+        alternatives: Range<Int>,
+        _ arguments: inout [(any DatabaseValueConvertible)?]
+    ) -> String {
+        let key: String
+        let record: String
+        var sql: String
+        switch path {
+        case .entries(let field, let values):
+            (key, record) = ("e.value", "e.record")
+            sql = "SELECT \(values == nil ? key : "0"), e.record FROM entry AS e WHERE e.field = ?"
+            arguments.append(field)
+            sql += " AND e.zone" + any(of: zones, &arguments)
+            if let values { sql += " AND e.value" + any(of: values[alternatives], &arguments) }
+        case .places(let field, let latitude, let longitude):
+            (key, record) = ("0", "e.record")
+            sql = "SELECT 0, e.record FROM place AS e WHERE e.field = ?"
+            arguments.append(field)
+            sql += " AND e.zone" + any(of: zones, &arguments)
+            sql += " AND e.latitude BETWEEN ? AND ?"
+            arguments += [latitude.lowerBound, latitude.upperBound]
+            if let longitude {
+                sql += " AND e.longitude BETWEEN ? AND ?"
+                arguments += [longitude.lowerBound, longitude.upperBound]
+            }
+        case .times(let type, let isCreation):
+            (key, record) = (isCreation ? "r.created" : "r.modified", "r.id")
+            let index = isCreation ? "record_created_order" : "record_modified_order"
+            sql = "SELECT \(key), r.id FROM record AS r INDEXED BY \(index) WHERE r.zone"
+            sql += any(of: zones, &arguments)
+            sql += " AND r.type = ? AND r.deleted = 0"
+            arguments.append(type)
+        case .names(let type, let names):
+            (key, record) = ("r.name", "r.id")
+            sql = "SELECT \(names == nil ? key : "0"), r.id FROM record AS r INDEXED BY record_name WHERE r.zone"
+            sql += any(of: zones, &arguments)
+            if let names { sql += " AND r.name" + any(of: names[alternatives], &arguments) }
+            sql += " AND r.type = ? AND r.deleted = 0"
+            arguments.append(type)
+        }
+        if let lower {
+            sql += " AND \(key) \(lower.isIncluded ? ">=" : ">") ?"
+            arguments.append(lower.value)
+        }
+        if let upper {
+            sql += " AND \(key) \(upper.isIncluded ? "<=" : "<") ?"
+            arguments.append(upper.value)
+        }
+        if let start { sql += after(start, key: key, record: record, &arguments) }
+        for probe in probes {
+            sql += " AND EXISTS (SELECT 1 FROM entry AS p WHERE p.field = ?"
+            arguments.append(probe.field)
+            sql += " AND p.zone = " + (record == "r.id" ? "r.zone" : "e.zone")
+            sql += " AND p.value" + any(of: probe.values[...], &arguments) + " AND p.record = \(record))"
+        }
+        return sql
+    }
+
+    private func after(
+        _ start: Start,
+        key: String,
+        record: String,
+        _ arguments: inout [(any DatabaseValueConvertible)?]
+    ) -> String {
+        let sign = isDescending ? "<" : ">"
+        guard isOrderedByKey else {
+            guard let id = start.record else { return "" }
+            arguments.append(id)
+            return " AND \(record) \(sign) ?"
+        }
+        arguments.append(start.key)
+        guard let id = start.record else { return " AND \(key) \(sign)= ?" }
+        arguments += [start.key, id]
+        return " AND \(key) \(sign)= ? AND (\(key) \(sign) ? OR \(record) \(sign) ?)"
+    }
+
+    private func any<Value: DatabaseValueConvertible>(
+        of values: some Collection<Value>,
+        _ arguments: inout [(any DatabaseValueConvertible)?]
+    ) -> String {
+        for value in values { arguments.append(value) }
+        if values.count == 1 { return " = ?" }
+        return " IN (" + values.map { _ in "?" }.joined(separator: ", ") + ")"
+    }
+}

@@ -1,0 +1,93 @@
+import CloudKitModel
+
+/// The order of a query's result: the sorts of the request, and at last the order in which the records were made, so that
+/// no two records stand at the same place.
+///
+/// A record that lacks the value of a sort stands before all that have one, or after them when the sort descends. One
+/// without a place is infinitely far.
+struct QueryOrder {
+    enum Key {
+        case subject(QuerySubject)
+        case distance(QuerySubject, from: Location)
+        /// Sorting by an encrypted field is accepted, and means nothing (observed live).
+        case nothing
+    }
+
+    struct Sort {
+        let key: Key
+        let ascending: Bool
+    }
+
+    private(set) var sorts: [Sort]
+
+    init(_ sorts: [Sort] = []) {
+        self.sorts = sorts
+    }
+
+    /// Checks the sorts of a request against their fields' types.
+    init(_ sorts: [QuerySort], of type: Schema.RecordType) throws(EmulatorError) {
+        self.sorts = []
+        for sort in sorts {
+            let subject = try QuerySubject(
+                fieldName: sort.fieldName,
+                systemFieldName: sort.systemFieldName,
+                of: type
+            )
+            self.sorts.append(Sort(key: try Self.key(sort, subject), ascending: sort.ascending))
+        }
+    }
+
+    private static func key(_ sort: QuerySort, _ subject: QuerySubject) throws(EmulatorError) -> Key {
+        if let relativeLocation = sort.relativeLocation {
+            guard let location = relativeLocation.locationValue, subject.kind == FieldKind(.location) else {
+                throw .badRequest("relativeLocation needs a value and a field of type LOCATION")
+            }
+            return .distance(subject, from: location)
+        }
+        if subject.kind.isEncrypted { return .nothing }
+        guard subject.kind.isSortable else { throw .badRequest("Field '\(subject.name)' is not marked sortable") }
+        return .subject(subject)
+    }
+
+    /// Where a record stands.
+    func position(of candidate: QueryCandidate) -> QueryPosition {
+        QueryPosition(
+            keys: sorts.map { sort in
+                switch sort.key {
+                case .subject(let subject):
+                    subject.value(in: candidate).flatMap { IndexValue.values(of: $0).first }
+                case .distance(let subject, let from):
+                    .real(
+                        subject.value(in: candidate)?.locationValue.map { distance(from: from, to: $0) } ?? .infinity
+                    )
+                case .nothing: nil
+                }
+            },
+            record: candidate.row.id
+        )
+    }
+
+    /// Whether one position comes before another.
+    func precedes(_ left: QueryPosition, _ right: QueryPosition) -> Bool {
+        for (index, sort) in sorts.enumerated() {
+            switch (left.keys[index], right.keys[index]) {
+            case (nil, nil): continue
+            case (nil, _): return sort.ascending
+            case (_, nil): return !sort.ascending
+            case (let left?, let right?):
+                if left == right { continue }
+                return (left < right) == sort.ascending
+            }
+        }
+        return isAscending ? left.record < right.record : left.record > right.record
+    }
+
+    /// Which way records go that all sorts find equal.
+    var isAscending: Bool { sorts.first?.ascending ?? true }
+}
+
+/// A place in a query's result: between the record with these values and the next.
+struct QueryPosition: Hashable {
+    var keys: [IndexValue?]
+    var record: Int64
+}
