@@ -1,0 +1,146 @@
+// The fuzz target of StreamingJSON; Scripts/fuzz-json compiles it into one module with the library and runs it.
+
+/// Called by libFuzzer with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    // The memory of libFuzzer itself, of exactly this size, so that the address sanitizer sees the first byte read beyond it.
+    let input = UnsafeBufferPointer(start: start, count: count).span
+    let options = JSONReader.Options(maximumDepth: 64)
+
+    let raw = attempt { () throws(JSONError) in try JSONReader.read(JSONRawValue.self, from: input, options: options) }
+    let value = attempt { () throws(JSONError) in try JSONReader.read(JSONValue.self, from: input, options: options) }
+    let walked = attempt { () throws(JSONError) in try JSONReader.read(Walk.self, from: input, options: options) }
+    for case .failure(let error) in [raw.map { _ in }, value.map { _ in }, walked.map { _ in }] {
+        check(error.offset.map { (0...count).contains($0) } == true, "the offset is in the input")
+        check(error.path?.hasPrefix("$") == true, "the path begins at the root")
+    }
+
+    switch (raw, value) {
+    case (.success(let raw), .success(let value)):
+        check(walked.map(\.value) == .success(value), "going back and forth reads the same value")
+        check(
+            attempt { () throws(JSONError) in try raw.read(JSONValue.self) } == .success(value),
+            "raw bytes are the value"
+        )
+        check(raw == raw && raw.kind == kind(of: value), "a raw value equals itself")
+        let spellings: [JSONWriter.Options] = [[], [.prettyPrinted, .escapingSlashes], .sortedKeys]
+        for spelling in spellings {
+            let again = attempt { () throws(JSONError) in
+                try JSONReader.read(
+                    JSONValue.self,
+                    from: JSONWriter.bytes(of: value, options: spelling),
+                    options: options
+                )
+            }
+            check(again == .success(value), "what is written reads as the same value")
+        }
+    case (.success, .failure(let error)):
+        check(error.code == .numberOutOfRange, "only a number can be skipped that cannot be read")
+    case (.failure(let skipping), .failure(let reading)):
+        check(
+            reading.code == .numberOutOfRange || (reading.code == skipping.code && reading.offset == skipping.offset),
+            "skipping and reading fail at the same place"
+        )
+    case (.failure, .success):
+        check(false, "skipping checks as much as reading")
+    }
+
+    // What types expect and what comes may differ in every way.
+    _ = attempt { () throws(JSONError) in try JSONReader.read([String: [Int?]].self, from: input, options: options) }
+    _ = attempt { () throws(JSONError) in try JSONReader.read([[String]].self, from: input, options: options) }
+    _ = attempt { () throws(JSONError) in try JSONReader.read([UInt64].self, from: input, options: options) }
+    _ = attempt { () throws(JSONError) in try JSONReader.read([Float].self, from: input, options: options) }
+    _ = attempt { () throws(JSONError) in try JSONReader.read([Int128].self, from: input, options: options) }
+    _ = attempt { () throws(JSONError) in
+        try JSONReader.withReader(over: input) { (reader) throws(JSONError) in try reader.readBase64() }
+    }
+    return 0
+}
+
+/// Reads a tree by all the ways there are to move.
+private struct Walk: JSONReadable {
+    private static let keys = JSONKeys(
+        "a",
+        "value",
+        "type",
+        "records",
+        "a long key of the table",
+        "é",
+        "",
+        "\"",
+        "\u{1F600}"
+    )
+    var value: JSONValue
+
+    init(json reader: inout JSONReader) throws(JSONError) {
+        let kind = try reader.peekKind()
+        switch kind {
+        case .object:
+            var members: [String: JSONValue] = [:]
+            try reader.beginObject()
+            while let index = try reader.nextKey(in: Self.keys) {
+                let key = try reader.lastKey()
+                check(
+                    index == JSONKeys.unknown || Self.keys[index].utf8.elementsEqual(key.utf8),
+                    "the table has the key"
+                )
+                let place = reader.position
+                try reader.skipValue()
+                let end = reader.position
+                reader.rewind(to: place)
+                members[key] = try reader.read(Walk.self).value
+                check(reader.position.offset == end.offset, "skipping and reading end at the same byte")
+            }
+            value = .object(members)
+        case .array:
+            var elements: [JSONValue] = []
+            try reader.beginArray()
+            while try reader.nextElement() {
+                elements.append(try reader.read(Walk.self).value)
+            }
+            value = .array(elements)
+        case .string:
+            let place = reader.position
+            let text = try reader.readString()
+            reader.rewind(to: place)
+            let shared = try reader.readRepeatedString()
+            check(shared.utf8.elementsEqual(text.utf8), "sharing memory changes nothing")
+            reader.rewind(to: place)
+            let index = try reader.readString(in: Self.keys)
+            check(
+                index == JSONKeys.unknown || Self.keys[index].utf8.elementsEqual(text.utf8),
+                "the table has the string"
+            )
+            value = .string(text)
+        default:
+            let isNull = try reader.readNullIfPresent()
+            check(isNull == (kind == .null), "null is null")
+            value = kind == .null ? .null : try reader.read()
+        }
+    }
+}
+
+private func kind(of value: JSONValue) -> JSONReader.Kind {
+    switch value {
+    case .null: .null
+    case .bool: .bool
+    case .integer, .unsignedInteger, .double: .number
+    case .string: .string
+    case .array: .array
+    case .object: .object
+    }
+}
+
+private func attempt<T>(_ body: () throws(JSONError) -> T) -> Result<T, JSONError> {
+    do {
+        return .success(try body())
+    } catch {
+        return .failure(error)
+    }
+}
+
+private func check(_ condition: Bool, _ promise: StaticString) {
+    if !condition {
+        fatalError("broken promise: \(promise)")
+    }
+}
