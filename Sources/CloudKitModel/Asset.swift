@@ -56,7 +56,8 @@ extension Asset: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: fileChecksum = try otherKeys.read(key, from: &reader)
             case 1: size = try otherKeys.read(key, from: &reader)

@@ -124,7 +124,8 @@ extension ErrorResponse: JSONBackedCodable {
     init(json reader: inout JSONReader, item: inout ItemKeys) throws(JSONError) {
         self.init(serverErrorCode: .unknownError)
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: uuid = try otherKeys.read(key, from: &reader)
             case 1: serverErrorCode = try otherKeys.read(key, from: &reader) ?? .unknownError

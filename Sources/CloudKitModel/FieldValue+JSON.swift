@@ -15,32 +15,48 @@ extension FieldValue: JSONBackedCodable {
     /// Reads a field dictionary. Whatever valid JSON it holds, reading does not fail.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
+        if let tagged = try reader.readTagged(Self.keys, Tag.keys) {
+            let tag = Tag(rawValue: tagged.tag) ?? .unknown
+            if tag == .string, case .string(let text) = tagged.token {
+                self = .string(reader.string(of: text))
+                return
+            }
+            var isExact = true
+            let end = reader.position
+            let value = Self.value(of: tagged.token, at: tagged.position, tag, from: &reader, isExact: &isExact)
+            if let value, isExact {
+                reader.rewind(to: end)
+                self = value
+                return
+            }
+            reader.rewind(to: start)
+        }
+        try self.init(unusual: &reader)
+    }
+
+    /// Reads a field dictionary of whatever shape.
+    @inline(never)
+    private init(unusual reader: inout JSONReader) throws(JSONError) {
+        let start = reader.position
         guard try reader.peekKind() == .object else {
             // No dictionary at all.
             let json = try reader.readRawValue()
             self = .verbatim(Verbatim(value: .unknown(type: nil, value: json), type: nil, json: json))
             return
         }
-        var valuePosition: JSONReader.Position?
-        var kind = JSONReader.Kind.null
-        var string: String?
+        var token: JSONReader.Token?
+        var valuePosition = start
         var tag = Tag.absent
         var type: FieldType?
         var isEncrypted = false
         var isExact = true
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0:
                 valuePosition = reader.position
-                kind = try reader.peekKind()
-                if kind == .string, tag == .absent || tag == .string {
-                    // Most strings are strings. If this one turns out to be bytes, it is read again.
-                    string = try reader.readString()
-                } else {
-                    string = nil
-                    try reader.skipValue()
-                }
+                token = try reader.readToken()
             case 1:
                 if try reader.peekKind() == .string {
                     (tag, type) = try Tag.read(from: &reader)
@@ -61,17 +77,15 @@ extension FieldValue: JSONBackedCodable {
                 isExact = false
             }
         }
-        let end = reader.position
-        if let string, tag == .string {
-            self = .string(string)
-        } else if let valuePosition {
-            reader.rewind(to: valuePosition)
-            if let value = Self.readValue(tag, kind: kind, from: &reader, isExact: &isExact) {
+        if let token {
+            let end = reader.position
+            if let value = Self.value(of: token, at: valuePosition, tag, from: &reader, isExact: &isExact) {
                 self = value
             } else {
                 reader.rewind(to: valuePosition)
                 self = .unknown(type: tag.type ?? type, value: try reader.readRawValue())
             }
+            reader.rewind(to: end)
         } else {
             self = .null
             isExact = false
@@ -80,10 +94,11 @@ extension FieldValue: JSONBackedCodable {
             self = .encrypted(self)
         }
         if !isExact {
+            let end = reader.position
             reader.rewind(to: start)
             self = .verbatim(Verbatim(value: self, type: tag.type ?? type, json: try reader.readRawValue()))
+            reader.rewind(to: end)
         }
-        reader.rewind(to: end)
     }
 
     /// Writes the field dictionary, always with the value's type.
@@ -229,11 +244,22 @@ extension FieldValue {
 
         /// Reads the type's name; gives the name too when it is unknown.
         static func read(from reader: inout JSONReader) throws(JSONError) -> (Tag, FieldType?) {
-            let name = try reader.readString()
-            for index in 0..<keys.count where keys[index] == name {
-                return (Tag(rawValue: index) ?? .unknown, nil)
+            let start = reader.position
+            if let tag = Tag(rawValue: try reader.readString(in: keys)), tag != .unknown { return (tag, nil) }
+            reader.rewind(to: start)
+            return (.unknown, FieldType(rawValue: try reader.readRepeatedString()))
+        }
+
+        /// The type whose values these are.
+        var canonical: Tag {
+            switch self {
+            case .encryptedBytes: .bytes
+            case .assetAlias: .asset
+            case .assetListAlias: .assetList
+            case .email: .string
+            case .numberInt64: .int64
+            default: self
             }
-            return (.unknown, FieldType(rawValue: name))
         }
 
         var type: FieldType? {
@@ -241,190 +267,224 @@ extension FieldValue {
         }
     }
 
-    /// Reads a value that stands beside the type `tag`; `nil` when it does not look like that.
+    /// The value that stands at `position` beside the type `tag`; `nil` when it does not look like that.
     ///
     /// `isExact` becomes false when writing the value would not give what was read.
-    private static func readValue(
+    private static func value(
+        of token: JSONReader.Token,
+        at position: JSONReader.Position,
         _ tag: Tag,
-        kind: JSONReader.Kind,
         from reader: inout JSONReader,
         isExact: inout Bool
     ) -> FieldValue? {
-        if kind == .null {
-            isExact = isExact && tag == .absent
-            return .null
-        }
         do throws(JSONError) {
             switch tag {
             case .string:
-                return kind == .string ? .string(try reader.readString()) : nil
+                guard case .string(let text) = token else { break }
+                return .string(reader.string(of: text))
             case .int64:
-                return try readInt64(kind, from: &reader, isExact: &isExact).map(FieldValue.int64)
+                return try int64(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.int64)
             case .double:
-                return try readDouble(kind, from: &reader, isExact: &isExact).map(FieldValue.double)
+                return try double(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.double)
             case .timestamp:
-                return try readTimestamp(kind, from: &reader, isExact: &isExact).map(FieldValue.timestamp)
+                return try date(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.timestamp)
             case .bytes:
-                return try readBytes(kind, from: &reader, isExact: &isExact).map(FieldValue.bytes)
+                return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
             case .reference:
-                return .reference(try reader.read())
+                reader.rewind(to: position)
+                return .reference(try Reference(json: &reader))
             case .asset:
-                return .asset(try reader.read())
+                reader.rewind(to: position)
+                return .asset(try Asset(json: &reader))
             case .location:
-                return .location(try reader.read())
-            case .stringList:
-                return .stringList(try reader.read())
-            case .int64List:
-                return try readList(from: &reader, isExact: &isExact, readInt64).map(FieldValue.int64List)
-            case .doubleList:
-                return try readList(from: &reader, isExact: &isExact, readDouble).map(FieldValue.doubleList)
-            case .timestampList:
-                return try readList(from: &reader, isExact: &isExact, readTimestamp).map(FieldValue.timestampList)
-            case .bytesList:
-                return try readList(from: &reader, isExact: &isExact, readBytes).map(FieldValue.bytesList)
-            case .referenceList:
-                return .referenceList(try reader.read())
-            case .assetList:
-                return .assetList(try reader.read())
-            case .locationList:
-                return .locationList(try reader.read())
+                reader.rewind(to: position)
+                return .location(try Location(json: &reader))
+            case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
+                .locationList:
+                reader.rewind(to: position)
+                return try list(tag, from: &reader, isExact: &isExact)
             case .encryptedBytes:
                 isExact = false
-                return readValue(.bytes, kind: kind, from: &reader, isExact: &isExact)
-            case .assetAlias:
+                return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
+            case .assetAlias, .assetListAlias, .email, .numberInt64:
                 isExact = false
-                return readValue(.asset, kind: kind, from: &reader, isExact: &isExact)
-            case .assetListAlias:
-                isExact = false
-                return readValue(.assetList, kind: kind, from: &reader, isExact: &isExact)
-            case .email:
-                isExact = false
-                return readValue(.string, kind: kind, from: &reader, isExact: &isExact)
-            case .numberInt64:
-                isExact = false
-                return readValue(.int64, kind: kind, from: &reader, isExact: &isExact)
+                return value(of: token, at: position, tag.canonical, from: &reader, isExact: &isExact)
             case .unknown:
                 return nil
             case .absent:
-                return try readUntagged(kind, from: &reader, isExact: &isExact)
+                reader.rewind(to: position)
+                return try untagged(token, at: position, from: &reader, isExact: &isExact)
             }
         } catch {
+            return nullOnly(token, tag, isExact: &isExact)
+        }
+        return nullOnly(token, tag, isExact: &isExact)
+    }
+
+    /// A null, which may stand beside any type.
+    private static func nullOnly(_ token: JSONReader.Token, _ tag: Tag, isExact: inout Bool) -> FieldValue? {
+        guard case .other(.null) = token else { return nil }
+        isExact = false
+        return .null
+    }
+
+    private static func int64(
+        of token: JSONReader.Token,
+        at position: JSONReader.Position,
+        from reader: inout JSONReader,
+        isExact: inout Bool
+    ) throws(JSONError) -> Int64? {
+        switch token {
+        case .number(let number):
+            if let value = number.int64 { return value }
+            reader.rewind(to: position)
+            return try reader.readInt64()
+        case .string(let text):
+            isExact = false
+            return Int64(reader.string(of: text))
+        default:
             return nil
         }
     }
 
-    private static func readInt64(
-        _ kind: JSONReader.Kind,
-        from reader: inout JSONReader,
-        isExact: inout Bool
-    ) throws(JSONError) -> Int64? {
-        if kind == .number { return try reader.readInt64() }
-        guard kind == .string else { return nil }
-        isExact = false
-        return Int64(try reader.readString())
-    }
-
-    private static func readDouble(
-        _ kind: JSONReader.Kind,
+    private static func double(
+        of token: JSONReader.Token,
+        at position: JSONReader.Position,
         from reader: inout JSONReader,
         isExact: inout Bool
     ) throws(JSONError) -> Double? {
-        if kind == .number {
-            let value = try reader.readDouble()
+        switch token {
+        case .number(let number):
+            var value = number.isExact ? number.double : nil
+            if value == nil {
+                reader.rewind(to: position)
+                value = try reader.readDouble()
+            }
             // Whole numbers this large may have been written with more digits than a double holds.
-            if value.magnitude >= 0x1p53 { isExact = false }
+            if let value, value.magnitude >= 0x1p53 { isExact = false }
             return value
+        case .string(let text):
+            isExact = false
+            return Double(reader.string(of: text))
+        default:
+            return nil
         }
-        guard kind == .string else { return nil }
-        isExact = false
-        return Double(try reader.readString())
     }
 
-    private static func readTimestamp(
-        _ kind: JSONReader.Kind,
+    private static func date(
+        of token: JSONReader.Token,
+        at position: JSONReader.Position,
         from reader: inout JSONReader,
         isExact: inout Bool
     ) throws(JSONError) -> Date? {
-        if kind == .number {
-            let start = reader.position
-            do throws(JSONError) {
-                let milliseconds = try reader.readInt64()
-                let date = Date(wireMilliseconds: milliseconds)
-                isExact = isExact && date.wireMilliseconds == milliseconds
-                return date
-            } catch {
-                reader.rewind(to: start)
-                isExact = false
-                return Date(timeIntervalSince1970: try reader.readDouble() / 1000)
-            }
+        if case .number(let number) = token, let milliseconds = number.int64 {
+            let date = Date(wireMilliseconds: milliseconds)
+            isExact = isExact && date.wireMilliseconds == milliseconds
+            return date
         }
-        guard kind == .string, let milliseconds = Double(try reader.readString()) else { return nil }
+        guard let milliseconds = try double(of: token, at: position, from: &reader, isExact: &isExact) else {
+            return nil
+        }
+        // A fraction, which the service refuses, or a number in a string.
         isExact = false
         return Date(timeIntervalSince1970: milliseconds / 1000)
     }
 
-    private static func readBytes(
-        _ kind: JSONReader.Kind,
-        from reader: inout JSONReader,
-        isExact: inout Bool
-    ) throws(JSONError) -> Data? {
-        guard kind == .string else { return nil }
-        let start = reader.position
-        let bytes = try reader.readBase64()
-        _ = start
-        return Data(bytes)
+    private static func bytes(of token: JSONReader.Token, from reader: borrowing JSONReader, isExact: inout Bool)
+        -> Data?
+    {
+        guard case .string(let text) = token else { return nil }
+        return reader.withBase64(of: text, isCanonical: &isExact) { Data($0) }
     }
 
-    private static func readList<Element>(
+    private static func list(
+        _ tag: Tag,
+        from reader: inout JSONReader,
+        isExact: inout Bool
+    ) throws(JSONError) -> FieldValue? {
+        switch tag {
+        case .stringList:
+            return .stringList(try reader.read())
+        case .int64List:
+            return try elements(from: &reader, isExact: &isExact, int64).map(FieldValue.int64List)
+        case .doubleList:
+            return try elements(from: &reader, isExact: &isExact, double).map(FieldValue.doubleList)
+        case .timestampList:
+            return try elements(from: &reader, isExact: &isExact, date).map(FieldValue.timestampList)
+        case .bytesList:
+            return try elements(from: &reader, isExact: &isExact) { token, _, reader, isExact in
+                bytes(of: token, from: reader, isExact: &isExact)
+            }
+            .map(FieldValue.bytesList)
+        case .referenceList:
+            return .referenceList(try reader.read())
+        case .assetList:
+            return .assetList(try reader.read())
+        case .locationList:
+            return .locationList(try reader.read())
+        default:
+            return nil
+        }
+    }
+
+    @inline(__always)
+    private static func elements<Element>(
         from reader: inout JSONReader,
         isExact: inout Bool,
-        _ read: (JSONReader.Kind, inout JSONReader, inout Bool) throws(JSONError) -> Element?
+        _ value: (JSONReader.Token, JSONReader.Position, inout JSONReader, inout Bool) throws(JSONError) -> Element?
     ) throws(JSONError) -> [Element]? {
         var elements: [Element] = []
         try reader.beginArray()
         while try reader.nextElement() {
-            guard let element = try read(try reader.peekKind(), &reader, &isExact) else { return nil }
+            let position = reader.position
+            let token = try reader.readToken()
+            guard let element = try value(token, position, &reader, &isExact) else { return nil }
+            if elements.isEmpty {
+                elements.reserveCapacity(4)
+            }
             elements.append(element)
         }
         return elements
     }
 
-    /// Reads a value without a type the way the service does: strings, whole and other numbers, and objects and lists by
-    /// what they hold. An integer literal is an `INT64` (observed), truth values are stored as 0 and 1.
-    private static func readUntagged(
-        _ kind: JSONReader.Kind,
+    /// The value of what stands without a type, as the service takes it: strings, whole and other numbers, objects and lists
+    /// by what they hold. An integer literal is an `INT64` (observed), truth values are stored as 0 and 1.
+    private static func untagged(
+        _ token: JSONReader.Token,
+        at position: JSONReader.Position,
         from reader: inout JSONReader,
         isExact: inout Bool
     ) throws(JSONError) -> FieldValue? {
-        isExact = false
-        switch kind {
-        case .bool:
+        var tag: Tag?
+        switch token {
+        case .other(.null):
+            // This is how nulls are written.
+            return .null
+        case .other(.bool):
+            isExact = false
             return .bool(try reader.readBool())
-        case .array:
-            guard let tag = try untaggedListTag(from: &reader) else { return nil }
-            return readValue(tag, kind: kind, from: &reader, isExact: &isExact)
-        default:
-            guard let tag = try untaggedTag(kind, from: &reader) else { return nil }
-            return readValue(tag, kind: kind, from: &reader, isExact: &isExact)
+        case .other(.array):
+            tag = try untaggedListTag(from: &reader)
+        case .string, .number, .other:
+            tag = try untaggedTag(token, from: &reader)
         }
+        isExact = false
+        guard let tag else { return nil }
+        reader.rewind(to: position)
+        return value(of: token, at: position, tag, from: &reader, isExact: &isExact)
     }
 
     private static let tellingKeys = JSONKeys("latitude", "recordName", "fileChecksum", "receipt", "downloadURL")
 
-    /// The type of the untagged scalar or object that comes next; it is not consumed.
-    private static func untaggedTag(
-        _ kind: JSONReader.Kind,
-        from reader: inout JSONReader
-    ) throws(JSONError) -> Tag? {
-        let start = reader.position
-        defer { reader.rewind(to: start) }
-        switch kind {
+    /// The type of an untagged scalar or object. An object is read, from where the reader is.
+    private static func untaggedTag(_ token: JSONReader.Token, from reader: inout JSONReader) throws(JSONError) -> Tag?
+    {
+        switch token {
         case .string:
             return .string
-        case .number:
-            let text = try reader.readRawValue().description
-            return text.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") } ? .double : .int64
-        case .object:
+        case .number(let number):
+            return number.isInteger ? .int64 : .double
+        case .other(.object):
             var tag: Tag?
             try reader.beginObject()
             while let key = try reader.nextKey(in: tellingKeys) {
@@ -437,25 +497,27 @@ extension FieldValue {
                 try reader.skipValue()
             }
             return tag
-        case .bool, .null, .array:
+        case .other:
             return nil
         }
     }
 
-    /// The type of the untagged list that comes next, which its elements agree on; it is not consumed.
+    /// The type of an untagged list, which its elements agree on. It is read, from where the reader is.
     private static func untaggedListTag(from reader: inout JSONReader) throws(JSONError) -> Tag? {
-        let start = reader.position
-        defer { reader.rewind(to: start) }
         var common: Tag?
         try reader.beginArray()
         while try reader.nextElement() {
-            guard let tag = try untaggedTag(try reader.peekKind(), from: &reader) else { return nil }
+            let start = reader.position
+            let token = try reader.readToken()
+            let end = reader.position
+            reader.rewind(to: start)
+            guard let tag = try untaggedTag(token, from: &reader) else { return nil }
+            reader.rewind(to: end)
             switch (common, tag) {
             case (nil, _), (.int64, .double): common = tag
             case (.double, .int64): break
             default: guard common == tag else { return nil }
             }
-            try reader.skipValue()
         }
         switch common {
         case .string: return .stringList

@@ -74,7 +74,8 @@ extension Location: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(latitude: .nan, longitude: .nan)
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: latitude = try reader.readDouble()
             case 1: longitude = try reader.readDouble()

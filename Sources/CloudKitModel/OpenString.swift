@@ -20,7 +20,7 @@ extension OpenString {
 
     /// Reads a JSON string; every string is a member.
     public init(json reader: inout JSONReader) throws(JSONError) {
-        self.init(rawValue: try reader.readString())
+        self.init(rawValue: try reader.readRepeatedString())
     }
 
     /// Writes the wire spelling as a JSON string.

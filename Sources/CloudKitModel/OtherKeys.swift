@@ -111,6 +111,27 @@ extension OtherKeys {
         return try reader.read(Value.self)
     }
 
+    /// Reads the value of the known key at `index`, a string that is likely to come again in the same input.
+    mutating func readRepeated(_ index: Int, from reader: inout JSONReader) throws(JSONError) -> String? {
+        if try reader.readNullIfPresent() {
+            noteNull(index)
+            return nil
+        }
+        return try reader.readRepeatedString()
+    }
+
+    /// Reads the value of the known key at `index`, which is likely to come again byte for byte in the same input.
+    mutating func readBox<Value: JSONReadable & Hashable & Sendable>(
+        _ index: Int,
+        from reader: inout JSONReader
+    ) throws(JSONError) -> Box<Value>? {
+        if try reader.readNullIfPresent() {
+            noteNull(index)
+            return nil
+        }
+        return try reader.readRepeated { (reader) throws(JSONError) in Box(try Value(json: &reader)) }
+    }
+
     /// Keeps the value of the key just read, which the type's key table does not have.
     mutating func keep(from reader: inout JSONReader) throws(JSONError) {
         let name = try reader.lastKey()

@@ -110,7 +110,8 @@ extension Participant: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: participantID = try otherKeys.read(key, from: &reader)
             case 1: userIdentity = try otherKeys.read(key, from: &reader)
@@ -164,7 +165,8 @@ extension RecordVersion: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(recordName: nil, recordChangeTag: nil)
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: recordName = try otherKeys.read(key, from: &reader)
             case 1: recordChangeTag = try otherKeys.read(key, from: &reader)

@@ -72,7 +72,11 @@ public struct Record: Hashable, Sendable {
     /// Who changed it last.
     public var modified: Stamp?
     /// The record's zone; in responses only. Requests name the zone once, beside the records, and one in here is ignored.
-    public var zoneID: ZoneID?
+    public var zoneID: ZoneID? {
+        get { zone?.value }
+        set { zone = newValue.map(Box.init) }
+    }
+    private var zone: Box<ZoneID>?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
     /// Fields that plug-ins of the service added; empty but for Apple's own containers.
@@ -108,7 +112,7 @@ public struct Record: Hashable, Sendable {
         self.fields = fields
         self.created = created
         self.modified = modified
-        self.zoneID = zoneID
+        self.zone = zoneID.map(Box.init)
         self.deleted = isDeleted
     }
 
@@ -240,10 +244,11 @@ extension Record: JSONBackedCodable {
     init(json reader: inout JSONReader, stops: Bool, isError: inout Bool) throws(JSONError) {
         self.init(recordName: nil)
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: recordName = try otherKeys.read(key, from: &reader)
-            case 1: recordType = try otherKeys.read(key, from: &reader)
+            case 1: recordType = try otherKeys.readRepeated(key, from: &reader)
             case 2:
                 if let read: Fields = try otherKeys.read(key, from: &reader) {
                     fields = read
@@ -254,7 +259,7 @@ extension Record: JSONBackedCodable {
             case 5: created = try readStamp(key, from: &reader)
             case 6: modified = try readStamp(key, from: &reader)
             case 7: deleted = try otherKeys.read(key, from: &reader)
-            case 8: zoneID = try otherKeys.read(key, from: &reader)
+            case 8: zone = try otherKeys.readBox(key, from: &reader)
             case 9: parent = try otherKeys.read(key, from: &reader)
             case 10: share = try otherKeys.read(key, from: &reader)
             case 11: shortGUID = try otherKeys.read(key, from: &reader)
@@ -338,11 +343,12 @@ extension Record.Stamp: JSONBackedCodable {
         var deviceID: String?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: time = try otherKeys.read(key, from: &reader)
-            case 1: userRecordName = try otherKeys.read(key, from: &reader)
-            case 2: deviceID = try otherKeys.read(key, from: &reader)
+            case 1: userRecordName = try otherKeys.readRepeated(key, from: &reader)
+            case 2: deviceID = try otherKeys.readRepeated(key, from: &reader)
             default: try otherKeys.keep(from: &reader)
             }
         }

@@ -113,20 +113,23 @@ extension Record.Fields: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         elements = []
         try reader.beginObject()
+        // Names with a digest that was met before may be repeated.
+        var digests: UInt64 = 0
         while let name = try reader.nextKey() {
+            if elements.isEmpty {
+                elements.reserveCapacity(Swift.max(reader.countHint, 1))
+            }
+            let digest: UInt64 = reader.lastKeyDigest.map { 1 &<< UInt64($0) } ?? .max
             let value = try FieldValue(json: &reader)
-            elements.append((name, value))
+            if digests & digest != 0, let index = index(of: name) {
+                // Of fields with one name the last counts, as it does for most readers of JSON.
+                elements[index].value = value
+            } else {
+                elements.append((name, value))
+            }
+            digests |= digest
         }
-        removeRepeatedNames()
-    }
-
-    /// Of fields with one name the last counts, as RFC 8259 readers commonly have it.
-    private mutating func removeRepeatedNames() {
-        for position in elements.indices.dropFirst()
-        where elements[..<position].contains(where: { $0.name == elements[position].name }) {
-            self = Record.Fields(elements)
-            return
-        }
+        reader.countHint = elements.count
     }
 
     /// Writes `{"name":{"value":…,"type":…},…}`.

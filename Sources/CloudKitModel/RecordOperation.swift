@@ -60,7 +60,8 @@ extension RecordOperation: JSONBackedCodable {
         var desiredKeys: [String]?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: operationType = try otherKeys.read(key, from: &reader)
             case 1: record = try otherKeys.read(key, from: &reader)

@@ -48,7 +48,8 @@ extension RecordQuery: JSONBackedCodable {
         var recordType: String?
         self.init(recordType: "")
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: recordType = try otherKeys.read(key, from: &reader)
             case 1:
@@ -227,7 +228,8 @@ extension QueryFilter: JSONBackedCodable {
         var distance: Double?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: fieldName = try otherKeys.read(key, from: &reader)
             case 1: systemFieldName = try otherKeys.read(key, from: &reader)
@@ -313,7 +315,8 @@ extension QuerySort: JSONBackedCodable {
         var relativeLocation: FieldValue?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: fieldName = try otherKeys.read(key, from: &reader)
             case 1: systemFieldName = try otherKeys.read(key, from: &reader)

@@ -54,21 +54,23 @@ extension Reference: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         var recordName: String?
         var action: Action?
-        var zoneID: ZoneID?
+        var zone: Box<ZoneID>?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: recordName = try otherKeys.read(key, from: &reader)
             case 1: action = try otherKeys.read(key, from: &reader)
-            case 2: zoneID = try otherKeys.read(key, from: &reader)
+            case 2: zone = try otherKeys.readBox(key, from: &reader)
             default: try otherKeys.keep(from: &reader)
             }
         }
         guard let recordName else {
             throw reader.error(.missingKey, "a reference needs \"recordName\"")
         }
-        self.init(recordName: recordName, action: action ?? .none, zoneID: zoneID)
+        self.init(recordName: recordName, action: action ?? .none)
+        self.zone = zone
         self.otherKeys = otherKeys
         hadNoAction.value = action == nil
     }

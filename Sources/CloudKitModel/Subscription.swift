@@ -139,7 +139,8 @@ extension Subscription: JSONBackedCodable {
     init(json reader: inout JSONReader, stops: Bool, isError: inout Bool) throws(JSONError) {
         self.init(subscriptionID: nil)
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: subscriptionID = try otherKeys.read(key, from: &reader)
             case 1: subscriptionType = try otherKeys.read(key, from: &reader)
@@ -240,7 +241,8 @@ extension NotificationInfo: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: alertBody = try otherKeys.read(key, from: &reader)
             case 1: alertLocalizationKey = try otherKeys.read(key, from: &reader)
@@ -353,7 +355,8 @@ extension SubscriptionOperation: JSONBackedCodable {
         var subscription: Subscription?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: operationType = try otherKeys.read(key, from: &reader)
             case 1: subscription = try otherKeys.read(key, from: &reader)

@@ -34,7 +34,8 @@ extension UserIdentity: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: userRecordName = try otherKeys.read(key, from: &reader)
             case 1: nameComponents = try otherKeys.read(key, from: &reader)
@@ -113,7 +114,8 @@ extension NameComponents: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: namePrefix = try otherKeys.read(key, from: &reader)
             case 1: givenName = try otherKeys.read(key, from: &reader)
@@ -179,7 +181,8 @@ extension LookupInfo: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: emailAddress = try otherKeys.read(key, from: &reader)
             case 1: phoneNumber = try otherKeys.read(key, from: &reader)

@@ -66,10 +66,11 @@ extension ZoneID: JSONBackedCodable {
         var zoneType: ZoneType?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
-            case 0: zoneName = try otherKeys.read(key, from: &reader)
-            case 1: ownerRecordName = try otherKeys.read(key, from: &reader)
+            case 0: zoneName = try otherKeys.readRepeated(key, from: &reader)
+            case 1: ownerRecordName = try otherKeys.readRepeated(key, from: &reader)
             case 2: zoneType = try otherKeys.read(key, from: &reader)
             default: try otherKeys.keep(from: &reader)
             }
@@ -152,7 +153,8 @@ extension Zone: JSONBackedCodable {
         var isDeleted: Bool?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: zoneID = try otherKeys.read(key, from: &reader)
             case 1: syncToken = try otherKeys.read(key, from: &reader)
@@ -273,7 +275,8 @@ extension ZoneOperation: JSONBackedCodable {
         var zone: Zone?
         var otherKeys = OtherKeys()
         try reader.beginObject()
-        while let key = try reader.nextKey(in: Self.keys) {
+        let keys = Self.keys
+        while let key = try reader.nextKey(in: keys) {
             switch key {
             case 0: operationType = try otherKeys.read(key, from: &reader)
             case 1: zone = try otherKeys.read(key, from: &reader)

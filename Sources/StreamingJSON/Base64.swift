@@ -15,6 +15,21 @@ enum Base64 {
 
     /// Returns the bytes that a text stands for, or `nil` when it is not base64; its padding may be absent.
     static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        var isValid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, written in
+            if let count = decode(text, into: output) {
+                written = count
+            } else {
+                isValid = false
+            }
+        }
+        return isValid ? bytes : nil
+    }
+
+    /// Writes the bytes that a text stands for, three for each four characters and one or two more; `output` has room for all of them.
+    ///
+    /// - Returns: Their count, or `nil` when the text is not base64.
+    static func decode(_ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         var count = text.count
         if count > 0, count % 4 == 0 {
             for _ in 0..<2 where text[count - 1] == UInt8(ascii: "=") {
@@ -22,40 +37,47 @@ enum Base64 {
             }
         }
         guard count % 4 != 1 else { return nil }
-        var isValid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + max(count % 4 - 1, 0)) { output, written in
-            values.withUnsafeBufferPointer { values in
-                var read = 0
-                // A value above 63 leaves its mark in the upper bits.
-                var all: UInt8 = 0
-                while read + 4 <= count {
-                    let a = values[Int(text[read])]
-                    let b = values[Int(text[read + 1])]
-                    let c = values[Int(text[read + 2])]
-                    let d = values[Int(text[read + 3])]
-                    all |= a | b | c | d
-                    output[written] = a << 2 | b >> 4
-                    output[written + 1] = b << 4 | c >> 2
-                    output[written + 2] = c << 6 | d
-                    read += 4
-                    written += 3
-                }
-                if read < count {
-                    let a = values[Int(text[read])]
-                    let b = values[Int(text[read + 1])]
-                    let c = read + 2 < count ? values[Int(text[read + 2])] : 0
-                    all |= a | b | c
-                    output[written] = a << 2 | b >> 4
-                    written += 1
-                    if read + 2 < count {
-                        output[written] = b << 4 | c >> 2
-                        written += 1
-                    }
-                }
-                isValid = all < 64
+        return values.withUnsafeBufferPointer { values in
+            var read = 0
+            var written = 0
+            // A value above 63 leaves its mark in the upper bits.
+            var all: UInt8 = 0
+            while read &+ 4 <= count {
+                let a = values[Int(text[read])]
+                let b = values[Int(text[read &+ 1])]
+                let c = values[Int(text[read &+ 2])]
+                let d = values[Int(text[read &+ 3])]
+                all |= a | b | c | d
+                output[written] = a &<< 2 | b &>> 4
+                output[written &+ 1] = b &<< 4 | c &>> 2
+                output[written &+ 2] = c &<< 6 | d
+                read &+= 4
+                written &+= 3
             }
+            if read < count {
+                let a = values[Int(text[read])]
+                let b = values[Int(text[read + 1])]
+                let c = read + 2 < count ? values[Int(text[read + 2])] : 0
+                all |= a | b | c
+                output[written] = a << 2 | b >> 4
+                written += 1
+                if read + 2 < count {
+                    output[written] = b << 4 | c >> 2
+                    written += 1
+                }
+            }
+            return all < 64 ? written : nil
         }
-        return isValid ? bytes : nil
+    }
+
+    /// Whether a text of base64 is padded, and has no bits but those of its bytes.
+    static func isCanonical(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count % 4 == 0 else { return false }
+        guard text.count > 0, text[text.count - 1] == UInt8(ascii: "=") else { return true }
+        if text[text.count - 2] == UInt8(ascii: "=") {
+            return values[Int(text[text.count - 3])] & 0x0F == 0
+        }
+        return values[Int(text[text.count - 2])] & 0x03 == 0
     }
 
     /// Writes the base64 of bytes, four characters for each three; `output` has room for all of them.

@@ -133,6 +133,9 @@ extension Array: JSONReadable where Element: JSONReadable {
         self.init()
         try reader.beginArray()
         while try reader.nextElement() {
+            if isEmpty, MemoryLayout<Element>.stride <= 64 {
+                reserveCapacity(4)
+            }
             append(try Element(json: &reader))
         }
     }

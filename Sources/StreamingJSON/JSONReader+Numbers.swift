@@ -223,19 +223,31 @@ extension JSONReader {
 
     // MARK: Digits
 
+    /// Steps over a number whose type is not known yet.
+    package mutating func readNumber() throws(JSONError) -> Number {
+        skipWhitespace()
+        guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a number") }
+        return try scanNumber()
+    }
+
     /// A checked number: `mantissa` times ten to the power of `exponent`.
-    struct Number {
+    package struct Number {
         var mantissa: UInt64
         var exponent: Int
         var isNegative: Bool
         /// Whether it has neither fraction nor exponent.
-        var isInteger: Bool
+        package var isInteger: Bool
         /// Whether `mantissa` holds all of its digits.
-        var isExact: Bool
+        package var isExact: Bool
+
+        /// The whole number, where it is spelled as one and fits; `nil` says nothing of other spellings.
+        package var int64: Int64? {
+            guard isInteger, isExact, mantissa <= UInt64(Int64.max) else { return nil }
+            return isNegative ? -Int64(mantissa) : Int64(mantissa)
+        }
 
         /// The nearest double, where it can be found by exact arithmetic in the machine's own integers.
-        @inline(__always)
-        var double: Double? {
+        package var double: Double? {
             var value: Double
             if exponent == 0 || mantissa == 0 {
                 value = Double(mantissa)

@@ -34,18 +34,6 @@ extension JSONReader {
             : strings.index(of: text.start, count: text.count, limit: end)
     }
 
-    /// Reads a string that is likely to come again in this input, such as the name of a type or of a user.
-    ///
-    /// It is the same string as ``readString()`` reads, but equal strings share their memory. Keys are treated so too.
-    ///
-    /// - Returns: The text with its escapes resolved.
-    /// - Throws: What ``readString()`` throws.
-    public mutating func readRepeatedString() throws(JSONError) -> String {
-        skipWhitespace()
-        guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
-        return repeatedString(of: try scanString())
-    }
-
     /// Reads a string of base64 (RFC 4648, section 4); its padding may be absent.
     ///
     /// - Returns: The bytes that it stands for.
@@ -71,12 +59,54 @@ extension JSONReader {
         return bytes
     }
 
-    /// The bytes between the quotes of a string that has been checked.
-    struct Text {
+    /// The bytes between the quotes of a string that has been checked; good as long as its reader.
+    package struct Text {
         var start: Bytes
         var count: Int
         var hasEscapes: Bool
         var isASCII: Bool
+    }
+
+    /// Steps over a string whose type is not known yet; ``string(of:)`` or ``withBase64(of:_:)`` then give its value.
+    package mutating func readText() throws(JSONError) -> Text {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
+        return try scanString()
+    }
+
+    /// Hands the bytes that a text of base64 stands for to a closure.
+    ///
+    /// - Parameters:
+    ///   - text: A text of this reader.
+    ///   - isCanonical: Becomes `false` when the same bytes would be written in another way.
+    ///   - body: Gets the bytes.
+    /// - Returns: What `body` gives, or `nil` when the text is no base64.
+    package func withBase64<R>(
+        of text: Text,
+        isCanonical: inout Bool,
+        _ body: (UnsafeBufferPointer<UInt8>) -> R
+    ) -> R? {
+        guard !text.hasEscapes else {
+            var plain = string(of: text)
+            return plain.withUTF8 { Self.decodeBase64($0, isCanonical: &isCanonical, body) }
+        }
+        return Self.decodeBase64(
+            UnsafeBufferPointer(start: text.start, count: text.count),
+            isCanonical: &isCanonical,
+            body
+        )
+    }
+
+    private static func decodeBase64<R>(
+        _ text: UnsafeBufferPointer<UInt8>,
+        isCanonical: inout Bool,
+        _ body: (UnsafeBufferPointer<UInt8>) -> R
+    ) -> R? {
+        isCanonical = isCanonical && Base64.isCanonical(text)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count / 4 * 3 + 3) { output -> R? in
+            guard let count = Base64.decode(text, into: output) else { return nil }
+            return body(UnsafeBufferPointer(rebasing: output[..<count]))
+        }
     }
 
     /// Checks a string, whose quote is the next byte, and steps over it.
@@ -212,35 +242,11 @@ extension JSONReader {
     }
 
     /// The string that checked bytes spell.
-    @inline(__always)
-    func string(of text: Text) -> String {
+    package func string(of text: Text) -> String {
         if text.hasEscapes {
             return unescaped(text)
         }
-        let bytes = UnsafeBufferPointer(start: text.start, count: text.count)
-        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            // The bytes have been checked already.
-            return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: text.isASCII))
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// The string that checked bytes spell, from those met before if it is among them.
-    @inline(__always)
-    mutating func repeatedString(of text: Text) -> String {
-        // Shorter ones need no memory of their own.
-        guard text.count > 15, text.count < 64, !text.hasEscapes else { return string(of: text) }
-        return repeatedLongString(of: text)
-    }
-
-    private mutating func repeatedLongString(of text: Text) -> String {
-        let slot = repeatedStrings.slot(of: text.start, count: text.count)
-        if slot.isEqual(to: text.start, count: text.count) {
-            return slot.pointee
-        }
-        let new = string(of: text)
-        slot.pointee = new
-        return new
+        return Self.newString(of: text)
     }
 
     @inline(never)
@@ -297,51 +303,5 @@ extension JSONReader {
             output += 1
         }
         return output - first
-    }
-}
-
-/// The strings of one input that were met last, one for each hash.
-struct RepeatedStrings: ~Copyable {
-    private static let count = 64
-    private var slots: UnsafeMutablePointer<String>?
-
-    deinit {
-        slots?.deinitialize(count: Self.count)
-        slots?.deallocate()
-    }
-
-    /// The place of a string of more than 15 bytes.
-    mutating func slot(of start: Bytes, count: Int) -> UnsafeMutablePointer<String> {
-        let middle = (start + (count &>> 1 &- 4)).word
-        let last = (start + (count &- 8)).word
-        let mixed =
-            ((start.word &* 0x9E37_79B9_7F4A_7C15) ^ middle ^ (last &* 0xC2B2_AE3D_27D4_EB4F)) &* 0x9E37_79B9_7F4A_7C15
-        return (slots ?? makeSlots()) + Int(truncatingIfNeeded: mixed &>> 58)
-    }
-
-    @inline(never)
-    private mutating func makeSlots() -> UnsafeMutablePointer<String> {
-        let slots = UnsafeMutablePointer<String>.allocate(capacity: Self.count)
-        slots.initialize(repeating: "", count: Self.count)
-        self.slots = slots
-        return slots
-    }
-}
-
-extension UnsafeMutablePointer<String> {
-    /// Whether the string here consists of some bytes, which are more than 15.
-    @inline(__always)
-    fileprivate func isEqual(to start: Bytes, count: Int) -> Bool {
-        let isEqual = pointee.utf8.withContiguousStorageIfAvailable { known in
-            guard known.count == count, let bytes = known.baseAddress else { return false }
-            var offset = 0
-            while offset &+ 8 <= count {
-                guard (bytes + offset).word == (start + offset).word else { return false }
-                offset &+= 8
-            }
-            // The last word may overlap the one before.
-            return (bytes + (count &- 8)).word == (start + (count &- 8)).word
-        }
-        return isEqual == true
     }
 }

@@ -98,8 +98,14 @@ public struct JSONReader: ~Copyable {
     /// The places in the tables of keys where the next key is expected, a byte for each of the innermost eight containers, the
     /// innermost lowest. It is only a guess: keys mostly come in the order of the table.
     var expectedKeys: UInt64 = 0
-    /// Strings that are likely to come again.
-    var repeatedStrings = RepeatedStrings()
+    /// Whether the last key of ``nextKey()`` had escapes.
+    private var keyHasEscapes = false
+    /// A count of elements that is likely to be met again, for the types that read arrays to make room at once.
+    package var countHint = 0
+    /// Objects that are likely to come again.
+    var repeatedObjects = RepeatedObjects()
+    /// Strings that are likely to come again; made when one is first asked for.
+    var repeatedStrings: RepeatedStrings?
 
     private let options: Options
 
@@ -315,10 +321,27 @@ public struct JSONReader: ~Copyable {
     ///   or `nil` when the object is over.
     /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end follows.
     public mutating func nextKey(in keys: JSONKeys) throws(JSONError) -> Int? {
-        guard try advanceToKey() else { return nil }
         let expected = Int(truncatingIfNeeded: expectedKeys & 0xFF)
+        let entry = keys.table.entries + expected
+        // Without white space, everything from the comma to the colon can be told at once.
+        if expected < keys.table.count, end - cursor > 2 {
+            let quote = isAtStart ? cursor : cursor + 1
+            if isAtStart || cursor.pointee == ASCII.comma, quote.pointee == ASCII.quote,
+                entry.pointee.isSpelled(at: quote + 1, limit: end)
+            {
+                let colon = quote + (entry.pointee.count &+ 2)
+                if colon < end, colon.pointee == ASCII.colon {
+                    keyStart = quote + 1
+                    keyCount = entry.pointee.count
+                    cursor = colon + 1
+                    isAtStart = false
+                    expectedKeys &+= 1
+                    return expected
+                }
+            }
+        }
+        guard try advanceToKey() else { return nil }
         if expected < keys.table.count {
-            let entry = keys.table.entries + expected
             if entry.pointee.isSpelled(at: cursor + 1, limit: end) {
                 keyStart = cursor + 1
                 keyCount = entry.pointee.count
@@ -359,9 +382,17 @@ public struct JSONReader: ~Copyable {
         let text = try scanString()
         keyStart = text.start
         keyCount = text.count
+        keyHasEscapes = text.hasEscapes
         let key = repeatedString(of: text)
         try skipColon()
         return key
+    }
+
+    /// A number from 0 to 63 that is the same for equal keys: that of the key that ``nextKey()`` gave last. `nil` when it had escapes.
+    package var lastKeyDigest: Int? {
+        guard keyCount >= 0, !keyHasEscapes else { return nil }
+        let (first, last) = JSONKeys.ends(of: keyStart, count: keyCount, limit: end)
+        return JSONKeys.hash(first, last, keyCount) & 63
     }
 
     /// The text of the key that was met last, at whatever level.
@@ -652,7 +683,7 @@ public struct JSONReader: ~Copyable {
 
     /// Steps over a closing bracket.
     @inline(__always)
-    private mutating func close() {
+    mutating func close() {
         cursor += 1
         remainingDepth &+= 1
         expectedKeys &>>= 8

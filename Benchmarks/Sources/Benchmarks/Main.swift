@@ -1,0 +1,101 @@
+import CloudKitModel
+import Foundation
+import StreamingJSON
+
+// swift run -c release --package-path Benchmarks
+//
+// Reads pages of records into typed values and writes a request, each against Foundation's JSONDecoder and JSONEncoder with
+// a hand-written Codable model (CodableModel.swift). What counts are the ratios: all contenders of a table run in turns.
+
+@main
+struct Benchmarks {
+    static func main() throws {
+        let rounds = 15
+        let synthetic = try Samples.page()
+        try read("synthetic page, compact", synthetic, rounds: rounds)
+        let recorded = shared().appendingPathComponent("recorded-exchanges/query-200-records.response.json")
+        if let bytes = try? Data(contentsOf: recorded) {
+            try read("recorded page of Apple's service, indented", [UInt8](bytes), rounds: rounds)
+        } else {
+            print("The recorded page is not here (\(recorded.path)); set MISTKIT_SHARED to the folder that has it.\n")
+        }
+        try write(rounds: rounds)
+    }
+
+    private static func read(_ title: String, _ bytes: [UInt8], rounds: Int) throws {
+        let data = Data(bytes)
+        let decoder = JSONDecoder()
+        let count = try JSONReader.read(Page.self, from: bytes).records.count
+        let times = try medians(
+            of: [
+                Contender(name: "CloudKitModel") {
+                    try JSONReader.read(Page.self, from: bytes).records.count
+                },
+                Contender(name: "JSONDecoder") {
+                    try decoder.decode(CodablePage.self, from: data).records.count
+                },
+            ],
+            rounds: rounds
+        )
+        var rows = [("CloudKitModel", times[0]), ("JSONDecoder, hand-written Codable", times[1])]
+        if let orjson = try orjson(bytes) {
+            rows.append(("orjson (to Python objects, in Python)", orjson.read))
+        }
+        report("Read: \(title)", rows, records: count, bytes: bytes.count)
+    }
+
+    private static func write(rounds: Int) throws {
+        let request = ModifyRequest(operations: Samples.operations(), zoneID: ZoneID(zoneName: "Notes"))
+        let codable = try Samples.codableOperations()
+        let encoder = JSONEncoder()
+        let bytes = try JSONWriter.bytes(of: request)
+        let times = try medians(
+            of: [
+                Contender(name: "CloudKitModel") { try JSONWriter.bytes(of: request).count },
+                Contender(name: "JSONEncoder") { try encoder.encode(codable).count },
+            ],
+            rounds: rounds
+        )
+        var rows = [("CloudKitModel", times[0]), ("JSONEncoder, hand-written Codable", times[1])]
+        if let orjson = try orjson(bytes) {
+            rows.append(("orjson (from Python objects, in Python)", orjson.write))
+        }
+        report("Write: modify request", rows, records: request.operations.count, bytes: bytes.count)
+    }
+
+    private static func orjson(_ bytes: [UInt8]) throws -> (read: Double, write: Double)? {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("benchmark-\(UUID().uuidString).json")
+        try Data(bytes).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return orjsonSeconds(file: file)
+    }
+
+    private static func report(_ title: String, _ rows: [(String, Double)], records: Int, bytes: Int) {
+        print("\(title) (\(records) records, \(bytes) bytes)")
+        for (name, seconds) in rows {
+            let speed = Double(records) / seconds
+            print(
+                "  " + name.padding(toLength: 42, withPad: " ", startingAt: 0)
+                    + String(
+                        format: "%9.1f k records/s  %7.1f MB/s  %6.2f x",
+                        speed / 1000,
+                        Double(bytes) / seconds / 1e6,
+                        seconds / rows[0].1
+                    )
+            )
+        }
+        print("")
+    }
+
+    /// The folder of shared data: beside the package, or where MISTKIT_SHARED says.
+    private static func shared() -> URL {
+        if let path = ProcessInfo.processInfo.environment["MISTKIT_SHARED"] {
+            return URL(fileURLWithPath: path)
+        }
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 {
+            folder.deleteLastPathComponent()
+        }
+        return folder.deletingLastPathComponent().appendingPathComponent("shared")
+    }
+}

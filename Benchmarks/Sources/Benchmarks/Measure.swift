@@ -1,0 +1,66 @@
+import Foundation
+
+/// One thing that is measured: its name and what to run once.
+struct Contender {
+    var name: String
+    var run: () throws -> Int
+}
+
+/// Runs contenders in turns, so that a busy moment of the machine hits all of them, and gives the median seconds of each.
+func medians(of contenders: [Contender], rounds: Int) throws -> [Double] {
+    var times = [[Double]](repeating: [], count: contenders.count)
+    // How often each must run to last long enough for the clock.
+    let repeats = try contenders.map { contender in
+        let once = try seconds(contender, times: 1)
+        return max(1, Int(0.02 / max(once, 1e-6)))
+    }
+    for _ in 0..<rounds {
+        for (index, contender) in contenders.enumerated() {
+            times[index].append(try seconds(contender, times: repeats[index]) / Double(repeats[index]))
+        }
+    }
+    return times.map { $0.sorted()[$0.count / 2] }
+}
+
+private func seconds(_ contender: Contender, times: Int) throws -> Double {
+    let clock = ContinuousClock()
+    var sum = 0
+    let duration = try clock.measure {
+        for _ in 0..<times {
+            sum &+= try contender.run()
+        }
+    }
+    guard sum != .min else { return 0 }
+    return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}
+
+/// Seconds for reading and writing `file` with orjson, measured inside of Python; `nil` where it cannot be imported.
+func orjsonSeconds(file: URL) -> (read: Double, write: Double)? {
+    let program = """
+        import statistics, sys, time
+        import orjson
+        data = open(sys.argv[1], 'rb').read()
+        def median(f):
+            times = []
+            for _ in range(30):
+                start = time.perf_counter()
+                f()
+                times.append(time.perf_counter() - start)
+            return statistics.median(times)
+        value = orjson.loads(data)
+        print(median(lambda: orjson.loads(data)), median(lambda: orjson.dumps(value)))
+        """
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", "-c", program, file.path]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return nil }
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    let numbers = String(decoding: data, as: UTF8.self).split(separator: " ").compactMap {
+        Double($0.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+    return process.terminationStatus == 0 && numbers.count == 2 ? (numbers[0], numbers[1]) : nil
+}
