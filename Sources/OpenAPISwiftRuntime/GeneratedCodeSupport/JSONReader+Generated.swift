@@ -1,0 +1,139 @@
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The type of dates in generated code: Foundation's, under a name that needs no import.
+public typealias OpenAPIDate = Date
+
+/// The configuration that dates inside JSON are read and written by; there is no room for it in the protocols of values.
+enum CurrentConfiguration {
+    @TaskLocal static var dateTranscoder: any DateTranscoder = ISO8601DateTranscoder()
+}
+
+extension JSONReader {
+    // MARK: Values
+
+    /// Reads a date as text, by the current configuration's transcoder.
+    @_spi(Generated) public mutating func readDate() throws(JSONError) -> Date {
+        let text: String = try readString()
+        do {
+            return try CurrentConfiguration.dateTranscoder.decode(text)
+        } catch {
+            throw self.error(.invalidValue, "'\(text)' is not a date: \(error)")
+        }
+    }
+
+    /// Reads an enumeration by its raw value.
+    @_spi(Generated) public mutating func readEnumeration<T: RawRepresentable>(
+        _ type: T.Type
+    ) throws(JSONError) -> T where T.RawValue: JSONReadable {
+        let rawValue: T.RawValue = try read(T.RawValue.self)
+        guard let value = T(rawValue: rawValue) else {
+            throw error(.invalidValue, "'\(rawValue)' is no value of \(T.self).")
+        }
+        return value
+    }
+
+    /// Reads an array whose elements a closure reads.
+    @_spi(Generated) public mutating func readArray<T>(
+        _ element: (inout JSONReader) throws(JSONError) -> T
+    ) throws(JSONError) -> [T] {
+        var result: [T] = []
+        try beginArray()
+        while try nextElement() {
+            result.append(try element(&self))
+        }
+        return result
+    }
+
+    /// Reads an object whose values a closure reads.
+    @_spi(Generated) public mutating func readDictionary<T>(
+        _ value: (inout JSONReader) throws(JSONError) -> T
+    ) throws(JSONError) -> [String: T] {
+        var result: [String: T] = [:]
+        try beginObject()
+        while let key = try nextKey() {
+            result.updateValue(try value(&self), forKey: key)
+        }
+        return result
+    }
+
+    /// Reads `null` or what a closure reads.
+    @_spi(Generated) public mutating func readOptional<T>(
+        _ value: (inout JSONReader) throws(JSONError) -> T
+    ) throws(JSONError) -> T? {
+        if try readNullIfPresent() { return nil }
+        return try value(&self)
+    }
+
+    // MARK: Choices
+
+    /// Tries to read a value and returns to where it began if that fails.
+    @_spi(Generated) public mutating func attempt<T>(
+        _ value: (inout JSONReader) throws(JSONError) -> T
+    ) -> T? {
+        let start: Position = position
+        do {
+            return try value(&self)
+        } catch {
+            rewind(to: start)
+            return nil
+        }
+    }
+
+    /// Steps over the value that several attempts were made on.
+    @_spi(Generated) public mutating func endAttempts(
+        matched: Bool,
+        in type: StaticString
+    ) throws(JSONError) {
+        guard matched else { throw noMatch(in: type) }
+        try skipValue()
+    }
+
+    /// Looks into an object for the value that tells its type, and returns to the object's beginning.
+    @_spi(Generated) public mutating func peekDiscriminator(
+        _ name: StaticString,
+        in type: StaticString
+    ) throws(JSONError) -> String {
+        let start: Position = position
+        let name: String = "\(name)"
+        var tag: String?
+        try beginObject()
+        while let key: String = try nextKey() {
+            if key == name {
+                tag = try readString()
+                break
+            }
+            try skipValue()
+        }
+        rewind(to: start)
+        guard let tag else { throw missingKey(name, in: type) }
+        return tag
+    }
+
+    // MARK: Errors
+
+    /// The error for a required key that is not there.
+    @_spi(Generated) public func missingKey(_ key: String, in type: StaticString) -> JSONError {
+        error(.missingKey, "\(type) needs the key '\(key)'.")
+    }
+
+    /// The error for a key of an object that allows no others than it lists.
+    @_spi(Generated) public func unexpectedKey(_ key: String, in type: StaticString) -> JSONError {
+        error(.invalidValue, "\(type) allows no key '\(key)'.")
+    }
+
+    /// The error for a value that is none of several types.
+    @_spi(Generated) public func noMatch(in type: StaticString) -> JSONError {
+        error(.invalidValue, "The value is none of the types of \(type).")
+    }
+
+    /// The error for a tag that stands for no type.
+    @_spi(Generated) public func unknownDiscriminator(_ tag: String, in type: StaticString) -> JSONError {
+        error(.invalidValue, "'\(tag)' stands for no type of \(type).")
+    }
+}

@@ -1,0 +1,78 @@
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension JSONWriter {
+    /// Writes a date as text, by the current configuration's transcoder.
+    @_spi(Generated) public mutating func writeDate(_ date: Date) {
+        do {
+            write(try CurrentConfiguration.dateTranscoder.encode(date))
+        } catch {
+            fail(JSONError(code: .notRepresentable, message: "A date has no text: \(error)"))
+        }
+    }
+
+    /// Writes an array whose elements a closure writes.
+    @_spi(Generated) public mutating func writeArray<T>(_ values: [T], _ element: (T, inout JSONWriter) -> Void) {
+        beginArray()
+        for value in values { element(value, &self) }
+        endArray()
+    }
+
+    /// Writes an object whose values a closure writes, keys in order.
+    @_spi(Generated) public mutating func writeDictionary<T>(
+        _ values: [String: T],
+        _ value: (T, inout JSONWriter) -> Void
+    ) {
+        beginObject()
+        for (name, member) in values.sorted(by: { $0.key < $1.key }) {
+            key(name)
+            value(member, &self)
+        }
+        endObject()
+    }
+
+    /// Writes `null` or what a closure writes.
+    @_spi(Generated) public mutating func writeOptional<T>(_ value: T?, _ write: (T, inout JSONWriter) -> Void) {
+        if let value {
+            write(value, &self)
+        } else {
+            writeNull()
+        }
+    }
+
+    /// Writes several objects as one; of a key that several have, the last counts.
+    @_spi(Generated) public mutating func writeMerged(_ values: [(any JSONWritable)?]) {
+        let values: [any JSONWritable] = values.compactMap { $0 }
+        if values.count == 1, let value = values.first {
+            value.write(json: &self)
+            return
+        }
+        var members: [String: JSONRawValue] = [:]
+        do throws(JSONError) {
+            for value in values {
+                var inner = JSONWriter()
+                value.write(json: &inner)
+                let object: [String: JSONRawValue] = try JSONReader.read(from: try inner.finish())
+                members.merge(object) { $1 }
+            }
+        } catch {
+            fail(error)
+        }
+        beginObject()
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            key(name)
+            writeRaw(value)
+        }
+        endObject()
+    }
+
+    /// Fails for a value of which every part is missing.
+    @_spi(Generated) public mutating func failEmpty(_ type: StaticString) {
+        fail(JSONError(code: .notRepresentable, message: "\(type) has no value: set one of its properties."))
+    }
+}

@@ -1,0 +1,106 @@
+public import HTTPTypes
+public import StreamingJSON
+
+/// A message that generated code puts together: a request in the client, a response on the server.
+@_spi(Generated) public protocol WritableMessage {
+    /// The header fields so far.
+    var headerFields: HTTPFields { get set }
+    /// The body so far.
+    var body: HTTPBody? { get set }
+    /// How values are written.
+    var configuration: Configuration { get }
+    /// Refuses a content type that the other side does not want.
+    func checkContentType(_ contentType: String) throws
+}
+
+extension WritableMessage {
+    // MARK: Header fields
+
+    /// Adds a header field unless the value is `nil`.
+    @_spi(Generated) public mutating func addHeader<T: JSONWritable>(_ name: String, _ value: T?) throws {
+        try addHeader(name, value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+    }
+
+    /// Adds a header field, whose value a closure writes, unless the value is `nil`.
+    @_spi(Generated) public mutating func addHeader<T>(
+        _ name: String,
+        _ value: T?,
+        _ write: (T, inout JSONWriter) -> Void
+    ) throws {
+        guard let value, let field = HTTPField.Name(name) else { return }
+        let parts: ParameterValue = try ParameterEncoder.value(
+            of: value,
+            named: name,
+            dates: configuration.dateTranscoder,
+            write
+        )
+        headerFields[field] = ParameterEncoder.simple(parts)
+    }
+
+    /// Adds a header field as JSON unless the value is `nil`.
+    @_spi(Generated) public mutating func addJSONHeader<T: JSONWritable>(_ name: String, _ value: T?) throws {
+        try addJSONHeader(name, value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+    }
+
+    /// Adds a header field as JSON, which a closure writes, unless the value is `nil`.
+    @_spi(Generated) public mutating func addJSONHeader<T>(
+        _ name: String,
+        _ value: T?,
+        _ write: (T, inout JSONWriter) -> Void
+    ) throws {
+        guard let value, let field = HTTPField.Name(name) else { return }
+        let bytes: [UInt8] = try configuration.json(value, options: .sortedKeys, write)
+        headerFields[field] = String(decoding: bytes, as: UTF8.self)
+    }
+
+    // MARK: Bodies
+
+    /// Sets the body to a stream.
+    @_spi(Generated) public mutating func setBody(_ body: HTTPBody, contentType: String) throws {
+        try checkContentType(contentType)
+        self.body = body
+        headerFields[.contentType] = contentType
+        if case .known(let length) = body.length { headerFields[.contentLength] = String(length) }
+    }
+
+    /// Sets the body to a JSON value.
+    @_spi(Generated) public mutating func setJSONBody<T: JSONWritable>(_ value: T, contentType: String) throws {
+        try setJSONBody(value, contentType: contentType) { (value: T, writer: inout JSONWriter) in
+            value.write(json: &writer)
+        }
+    }
+
+    /// Sets the body to a JSON value that a closure writes.
+    @_spi(Generated) public mutating func setJSONBody<T>(
+        _ value: T,
+        contentType: String,
+        _ write: (T, inout JSONWriter) -> Void
+    ) throws {
+        let bytes: [UInt8] = try configuration.json(value, options: configuration.jsonWriterOptions, write)
+        try setBody(HTTPBody(bytes), contentType: contentType)
+    }
+}
+
+extension Configuration {
+    /// The writer's options for ``jsonEncodingOptions``: the same meaning in other terms.
+    fileprivate var jsonWriterOptions: JSONWriter.Options {
+        var options: JSONWriter.Options = [.wholeDoublesWithoutFraction]
+        if jsonEncodingOptions.contains(.prettyPrinted) { options.insert(.prettyPrinted) }
+        if jsonEncodingOptions.contains(.sortedKeys) { options.insert(.sortedKeys) }
+        if !jsonEncodingOptions.contains(.withoutEscapingSlashes) { options.insert(.escapingSlashes) }
+        return options
+    }
+
+    /// The JSON of a value that a closure writes.
+    fileprivate func json<T>(
+        _ value: T,
+        options: JSONWriter.Options,
+        _ write: (T, inout JSONWriter) -> Void
+    ) throws -> [UInt8] {
+        try CurrentConfiguration.$dateTranscoder.withValue(dateTranscoder) {
+            var writer = JSONWriter(options: options)
+            write(value, &writer)
+            return try writer.finish()
+        }
+    }
+}

@@ -1,0 +1,259 @@
+public import HTTPTypes
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What every generated client does: encodes, runs middlewares and transport, decodes, and says what failed.
+@_spi(Generated) public struct UniversalClient: Sendable {
+    private let serverURL: URL
+    private let configuration: Configuration
+    private let transport: any ClientTransport
+    private let middlewares: [any ClientMiddleware]
+
+    /// Creates a client.
+    public init(
+        serverURL: URL,
+        configuration: Configuration,
+        transport: any ClientTransport,
+        middlewares: [any ClientMiddleware]
+    ) {
+        self.serverURL = serverURL
+        self.configuration = configuration
+        self.transport = transport
+        self.middlewares = middlewares
+    }
+
+    /// Calls one operation.
+    ///
+    /// Every failure is thrown as ``ClientError``; one that a middleware threw passes through with the input filled in.
+    public func send<Input: Sendable, Output: Sendable>(
+        _ input: Input,
+        operationID: String,
+        method: HTTPRequest.Method,
+        encode: (Input, inout ClientRequest) throws -> Void,
+        decode: (ClientResponse) async throws -> Output
+    ) async throws -> Output {
+        var error = ClientError(
+            operationID: operationID,
+            operationInput: input,
+            baseURL: serverURL,
+            causeDescription: "",
+            underlyingError: CancellationError()
+        )
+        var message = ClientRequest(configuration: configuration)
+        do {
+            try encode(input, &message)
+        } catch let underlying {
+            throw Self.complete(error, cause: "The request could not be encoded", underlying)
+        }
+        let request: HTTPRequest = message.request(method: method)
+        error.request = request
+        error.requestBody = message.body
+
+        let response: HTTPResponse
+        let responseBody: HTTPBody?
+        do {
+            (response, responseBody) = try await Self.send(
+                request,
+                body: message.body,
+                baseURL: serverURL,
+                operationID: operationID,
+                through: middlewares[...],
+                to: transport
+            )
+        } catch let underlying {
+            throw Self.complete(error, cause: "The request failed", underlying)
+        }
+        error.response = response
+        error.responseBody = responseBody
+        do {
+            return try await decode(
+                ClientResponse(response: response, body: responseBody, configuration: configuration)
+            )
+        } catch let underlying {
+            throw Self.complete(error, cause: "The response could not be decoded", underlying)
+        }
+    }
+
+    private static func complete(_ error: ClientError, cause: String, _ underlying: any Error) -> any Error {
+        if let thrown = underlying as? ClientError { return thrown }
+        var error: ClientError = error
+        if let failure = underlying as? StageError {
+            error.causeDescription = failure.cause
+            error.underlyingError = failure.underlying
+        } else {
+            error.causeDescription = cause
+            error.underlyingError = underlying
+        }
+        return error
+    }
+
+    /// Which stage between encoding and decoding failed.
+    private struct StageError: Error {
+        var cause: String
+        var underlying: any Error
+    }
+
+    private static func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String,
+        through middlewares: ArraySlice<any ClientMiddleware>,
+        to transport: any ClientTransport
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        guard let middleware = middlewares.first else {
+            do {
+                return try await transport.send(request, body: body, baseURL: baseURL, operationID: operationID)
+            } catch let error as ClientError {
+                throw error
+            } catch {
+                throw StageError(cause: "The transport threw an error", underlying: error)
+            }
+        }
+        do {
+            return try await middleware.intercept(
+                request,
+                body: body,
+                baseURL: baseURL,
+                operationID: operationID,
+                next: { (request: HTTPRequest, body: HTTPBody?, baseURL: URL) in
+                    try await send(
+                        request,
+                        body: body,
+                        baseURL: baseURL,
+                        operationID: operationID,
+                        through: middlewares.dropFirst(),
+                        to: transport
+                    )
+                }
+            )
+        } catch let error as StageError {
+            throw error
+        } catch let error as ClientError {
+            throw error
+        } catch {
+            throw StageError(cause: "The middleware \(type(of: middleware)) threw an error", underlying: error)
+        }
+    }
+}
+
+/// A request while it is put together.
+@_spi(Generated) public struct ClientRequest: WritableMessage {
+    /// The header fields so far.
+    public var headerFields: HTTPFields = [:]
+    /// The body so far.
+    public var body: HTTPBody?
+    /// How values are written.
+    public let configuration: Configuration
+    private var path: String = ""
+    private var query: String = ""
+
+    init(configuration: Configuration) {
+        self.configuration = configuration
+    }
+
+    /// Any content type may be sent.
+    public func checkContentType(_ contentType: String) throws {}
+
+    func request(method: HTTPRequest.Method) -> HTTPRequest {
+        HTTPRequest(
+            method: method,
+            scheme: nil,
+            authority: nil,
+            path: query.isEmpty ? path : "\(path)?\(query)",
+            headerFields: headerFields
+        )
+    }
+
+    /// Adds the path's text between placeholders.
+    public mutating func addPath(_ text: String) {
+        path += text
+    }
+
+    /// Adds a placeholder's value to the path.
+    public mutating func addPath<T: JSONWritable>(parameter value: T) throws {
+        try addPath(parameter: value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+    }
+
+    /// Adds a placeholder's value to the path, which a closure writes.
+    public mutating func addPath<T>(parameter value: T, _ write: (T, inout JSONWriter) -> Void) throws {
+        let parts: ParameterValue = try ParameterEncoder.value(
+            of: value,
+            named: path,
+            dates: configuration.dateTranscoder,
+            write
+        )
+        path += ParameterEncoder.simple(parts)
+    }
+
+    /// Adds a query parameter unless the value is `nil`.
+    public mutating func addQuery<T: JSONWritable>(
+        _ name: String,
+        _ value: T?,
+        style: ParameterStyle = .form,
+        explode: Bool = true
+    ) throws {
+        try addQuery(
+            name,
+            value,
+            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            style: style,
+            explode: explode
+        )
+    }
+
+    /// Adds a query parameter, which a closure writes, unless the value is `nil`.
+    public mutating func addQuery<T>(
+        _ name: String,
+        _ value: T?,
+        _ write: (T, inout JSONWriter) -> Void,
+        style: ParameterStyle = .form,
+        explode: Bool = true
+    ) throws {
+        guard let value else { return }
+        let parts: ParameterValue = try ParameterEncoder.value(
+            of: value,
+            named: name,
+            dates: configuration.dateTranscoder,
+            write
+        )
+        let text: String = try ParameterEncoder.query(parts, named: name, style: style, explode: explode)
+        guard !text.isEmpty else { return }
+        query += query.isEmpty ? text : "&\(text)"
+    }
+
+    /// Sets the Accept header.
+    public mutating func setAccept<T: AcceptableProtocol>(_ types: [AcceptHeaderContentType<T>]) {
+        guard !types.isEmpty else { return }
+        headerFields[.accept] = types.map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+/// A response while it is taken apart.
+@_spi(Generated) public struct ClientResponse: ReadableMessage, Sendable {
+    private let response: HTTPResponse
+    /// The body, if there is one.
+    public let body: HTTPBody?
+    /// How values are read.
+    public let configuration: Configuration
+
+    init(response: HTTPResponse, body: HTTPBody?, configuration: Configuration) {
+        self.response = response
+        self.body = body
+        self.configuration = configuration
+    }
+
+    /// The header fields.
+    public var headerFields: HTTPFields { response.headerFields }
+    /// The status.
+    public var statusCode: Int { response.status.code }
+    /// The response as what the document does not describe.
+    public var undocumentedPayload: UndocumentedPayload {
+        UndocumentedPayload(headerFields: response.headerFields, body: body)
+    }
+}

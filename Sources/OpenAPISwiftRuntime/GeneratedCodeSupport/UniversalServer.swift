@@ -1,0 +1,378 @@
+public import HTTPTypes
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What every generated server does: registers, runs middlewares, decodes, calls the handler, encodes, and says what failed.
+@_spi(Generated) public struct UniversalServer<API: Sendable>: Sendable {
+    private let serverURL: URL
+    private let handler: API
+    private let configuration: Configuration
+    private let middlewares: [any ServerMiddleware]
+
+    /// Creates a server around the implementation of an API.
+    public init(serverURL: URL, handler: API, configuration: Configuration, middlewares: [any ServerMiddleware]) {
+        self.serverURL = serverURL
+        self.handler = handler
+        self.configuration = configuration
+        self.middlewares = middlewares
+    }
+
+    /// Registers one operation.
+    public func register<Input: Sendable, Output: Sendable>(
+        on transport: any ServerTransport,
+        operationID: String,
+        method: HTTPRequest.Method,
+        path: String,
+        decode: @escaping @Sendable (ServerRequest) async throws -> Input,
+        handle: @escaping @Sendable (API, Input) async throws -> Output,
+        encode: @escaping @Sendable (Output, inout ServerResponse) throws -> Void
+    ) throws {
+        let operation = ServerOperation(
+            operationID: operationID,
+            handler: handler,
+            configuration: configuration,
+            decode: decode,
+            handle: handle,
+            encode: encode
+        )
+        let middlewares: [any ServerMiddleware] = self.middlewares
+        try transport.register(
+            { (request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata) in
+                try await operation.run(request, body: body, metadata: metadata, through: middlewares[...])
+            },
+            method: method,
+            path: prefix + path
+        )
+    }
+
+    /// The path of the server's URL, nothing for the root.
+    private var prefix: String {
+        let path: String = serverURL.path
+        return path == "/" ? "" : path
+    }
+}
+
+/// One operation of a server.
+private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>: Sendable {
+    let operationID: String
+    let handler: API
+    let configuration: Configuration
+    let decode: @Sendable (ServerRequest) async throws -> Input
+    let handle: @Sendable (API, Input) async throws -> Output
+    let encode: @Sendable (Output, inout ServerResponse) throws -> Void
+
+    func run(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        metadata: ServerRequestMetadata,
+        through middlewares: ArraySlice<any ServerMiddleware>
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        guard let middleware = middlewares.first else {
+            return try await respond(to: request, body: body, metadata: metadata)
+        }
+        do {
+            return try await middleware.intercept(
+                request,
+                body: body,
+                metadata: metadata,
+                operationID: operationID,
+                next: { (request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata) in
+                    try await run(request, body: body, metadata: metadata, through: middlewares.dropFirst())
+                }
+            )
+        } catch let error as ServerError {
+            throw error
+        } catch {
+            throw ServerError(
+                operationID: operationID,
+                request: request,
+                requestBody: body,
+                requestMetadata: metadata,
+                causeDescription: "The middleware \(type(of: middleware)) threw an error",
+                underlyingError: error
+            )
+        }
+    }
+
+    private func respond(
+        to request: HTTPRequest,
+        body: HTTPBody?,
+        metadata: ServerRequestMetadata
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        var failure = ServerError(
+            operationID: operationID,
+            request: request,
+            requestBody: body,
+            requestMetadata: metadata,
+            causeDescription: "",
+            underlyingError: CancellationError()
+        )
+        let input: Input
+        do {
+            input = try await decode(
+                ServerRequest(request: request, body: body, metadata: metadata, configuration: configuration)
+            )
+        } catch {
+            throw Self.complete(failure, cause: "The request could not be decoded", error, status: .badRequest)
+        }
+        failure.operationInput = input
+        let output: Output
+        do {
+            output = try await handle(handler, input)
+        } catch {
+            throw Self.complete(failure, cause: "The handler threw an error", error, status: .internalServerError)
+        }
+        failure.operationOutput = output
+        var response = ServerResponse(accept: request.headerFields[.accept], configuration: configuration)
+        do {
+            try encode(output, &response)
+        } catch {
+            throw Self.complete(
+                failure,
+                cause: "The response could not be encoded",
+                error,
+                status: .internalServerError
+            )
+        }
+        return (response.httpResponse, response.body)
+    }
+
+    /// The error with what is known by now; an error that says itself how to answer has the last word.
+    private static func complete(
+        _ failure: ServerError,
+        cause: String,
+        _ error: any Error,
+        status: HTTPResponse.Status
+    ) -> ServerError {
+        if var thrown = error as? ServerError {
+            thrown.operationInput = thrown.operationInput ?? failure.operationInput
+            thrown.operationOutput = thrown.operationOutput ?? failure.operationOutput
+            return thrown
+        }
+        var failure: ServerError = failure
+        failure.causeDescription = cause
+        failure.underlyingError = error
+        let convertible: (any HTTPResponseConvertible)? = error as? any HTTPResponseConvertible
+        failure.httpStatus = convertible?.httpStatus ?? status
+        failure.httpHeaderFields = convertible?.httpHeaderFields ?? [:]
+        failure.httpBody = convertible?.httpBody
+        return failure
+    }
+}
+
+/// A request while it is taken apart.
+@_spi(Generated) public struct ServerRequest: ReadableMessage, Sendable {
+    private let request: HTTPRequest
+    /// The body, if there is one.
+    public let body: HTTPBody?
+    private let metadata: ServerRequestMetadata
+    /// How values are read.
+    public let configuration: Configuration
+
+    init(request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata, configuration: Configuration) {
+        self.request = request
+        self.body = body
+        self.metadata = metadata
+        self.configuration = configuration
+    }
+
+    /// The header fields.
+    public var headerFields: HTTPFields { request.headerFields }
+
+    /// Whether there is a body to read.
+    public var hasBody: Bool {
+        guard let body else { return false }
+        if let bytes = body.bufferedBytes { return !bytes.isEmpty }
+        return body.length != .known(0)
+    }
+
+    // MARK: Path
+
+    /// The value of a placeholder of the path.
+    public func path<T: JSONReadable>(_ name: String, _ shape: ParameterShape, _ type: T.Type) throws -> T {
+        try path(name, shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+    }
+
+    /// The value of a placeholder of the path, read by a closure.
+    public func path<T>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ read: (inout JSONReader) throws(JSONError) -> T
+    ) throws -> T {
+        guard let text = metadata.pathParameters[name] else {
+            throw GeneratedCodeError.missingPathParameter(name)
+        }
+        // The transport has taken the percent-encoding away.
+        return try ParameterDecoder.read(
+            ParameterDecoder.simple(text, shape),
+            shape,
+            named: name,
+            dates: configuration.dateTranscoder,
+            read
+        )
+    }
+
+    // MARK: Query
+
+    /// A query parameter that may be missing.
+    public func query<T: JSONReadable>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ type: T.Type,
+        style: ParameterStyle = .form,
+        explode: Bool = true
+    ) throws -> T? {
+        try query(
+            name,
+            shape,
+            { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) },
+            style: style,
+            explode: explode
+        )
+    }
+
+    /// A query parameter that may be missing, read by a closure.
+    public func query<T>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        style: ParameterStyle = .form,
+        explode: Bool = true
+    ) throws -> T? {
+        guard let parts = try queryParts(name, shape, style: style, explode: explode) else { return nil }
+        return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dateTranscoder, read)
+    }
+
+    /// A query parameter that must be there.
+    public func requiredQuery<T: JSONReadable>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ type: T.Type,
+        style: ParameterStyle = .form,
+        explode: Bool = true
+    ) throws -> T {
+        guard let value = try query(name, shape, type, style: style, explode: explode) else {
+            throw GeneratedCodeError.missingParameter(name, in: "query parameter")
+        }
+        return value
+    }
+
+    /// A query parameter that must be there, read by a closure.
+    public func requiredQuery<T>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        style: ParameterStyle = .form,
+        explode: Bool = true
+    ) throws -> T {
+        guard let value = try query(name, shape, read, style: style, explode: explode) else {
+            throw GeneratedCodeError.missingParameter(name, in: "query parameter")
+        }
+        return value
+    }
+
+    private func queryParts(
+        _ name: String,
+        _ shape: ParameterShape,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws -> ParameterValue? {
+        let items: [(name: String, value: Substring)] = try queryItems()
+        if style == .deepObject {
+            var members: [(name: String, values: [String])] = []
+            for item in items where item.name.hasPrefix("\(name)[") && item.name.hasSuffix("]") {
+                let member: Substring = item.name.dropFirst(name.count + 1).dropLast()
+                ParameterDecoder.add(PercentEncoding.decode(item.value), to: String(member), in: &members)
+            }
+            return members.isEmpty ? nil : .members(members)
+        }
+        if case .object(let known, let additional) = shape, explode {
+            var members: [(name: String, values: [String])] = []
+            for item in items where known[item.name] != nil || additional != nil {
+                ParameterDecoder.add(PercentEncoding.decode(item.value), to: item.name, in: &members)
+            }
+            return members.isEmpty ? nil : .members(members)
+        }
+        let values: [Substring] = items.filter { $0.name == name }.map(\.value)
+        guard let first = values.first else { return nil }
+        if explode {
+            return values.count == 1
+                ? .text(PercentEncoding.decode(first)) : .list(values.map { PercentEncoding.decode($0) })
+        }
+        return ParameterDecoder.simple(first, shape)
+    }
+
+    private func queryItems() throws -> [(name: String, value: Substring)] {
+        guard let path = request.path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+        var query: Substring = path[path.index(after: mark)...]
+        if let fragment = query.utf8.firstIndex(of: UInt8(ascii: "#")) { query = query[..<fragment] }
+        var items: [(name: String, value: Substring)] = []
+        for item in query.split(separator: "&") {
+            guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+                throw GeneratedCodeError.malformedQuery(String(item))
+            }
+            items.append((PercentEncoding.decode(item[..<equals]), item[item.index(after: equals)...]))
+        }
+        return items
+    }
+
+    // MARK: Accept
+
+    /// The content types that the client accepts; all documented ones when it does not say.
+    public func accept<T: AcceptableProtocol>() throws -> [AcceptHeaderContentType<T>] {
+        guard let text = request.headerFields[.accept] else { return .defaultValues() }
+        return try text.split(separator: ",").map { (entry: Substring) in
+            guard let type = AcceptHeaderContentType<T>(rawValue: String(entry)) else {
+                throw GeneratedCodeError.malformedAccept(text)
+            }
+            return type
+        }
+    }
+}
+
+/// A response while it is put together.
+@_spi(Generated) public struct ServerResponse: WritableMessage {
+    /// The header fields so far.
+    public var headerFields: HTTPFields = [:]
+    /// The body so far.
+    public var body: HTTPBody?
+    /// How values are written.
+    public let configuration: Configuration
+    private let accept: String?
+    private var statusCode = 200
+
+    init(accept: String?, configuration: Configuration) {
+        self.accept = accept
+        self.configuration = configuration
+    }
+
+    var httpResponse: HTTPResponse {
+        HTTPResponse(status: HTTPResponse.Status(code: statusCode), headerFields: headerFields)
+    }
+
+    /// Sets the status.
+    public mutating func setStatus(_ code: Int) {
+        statusCode = code
+    }
+
+    /// Sets all of a response that the document does not describe.
+    public mutating func setUndocumented(_ code: Int, _ payload: UndocumentedPayload) {
+        statusCode = code
+        headerFields = payload.headerFields
+        body = payload.body
+    }
+
+    /// Refuses a content type that the client's Accept header excludes.
+    public func checkContentType(_ contentType: String) throws {
+        guard let accept, let type = ContentType(contentType) else { return }
+        let entries: [Substring] = accept.split(separator: ",")
+        guard entries.contains(where: { ContentType.accepts($0, type) }) else {
+            throw GeneratedCodeError.notAcceptable(contentType)
+        }
+    }
+}
