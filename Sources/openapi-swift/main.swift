@@ -1,1 +1,3 @@
-// The first source takes this file's place.
+import ArgumentParser
+
+OpenAPISwiftCommand.main()

@@ -1,0 +1,130 @@
+/// `openapi-generator-config.yaml`: what a user asks of the generator, as far as the file says.
+public struct ConfigurationFile: Hashable, Sendable {
+    /// The parts to generate; `nil` where the file does not say.
+    public var generate: [GeneratorConfiguration.Mode]?
+    /// The access level.
+    public var accessModifier: AccessModifier = .internal
+    /// Modules to import.
+    public var additionalImports: [String] = []
+    /// Comments at the head of each file.
+    public var additionalFileComments: [String] = []
+    /// How names are made.
+    public var namingStrategy: NamingStrategy = .defensive
+    /// Swift names for names of the document.
+    public var nameOverrides: [String: String] = [:]
+    /// Swift types for component schemas.
+    public var typeOverrides: [String: String] = [:]
+    /// What of the document to use.
+    public var filter: DocumentFilter?
+
+    /// The configuration of a run without a file.
+    public init() {}
+
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - bytes: The file's bytes, YAML or JSON.
+    ///   - name: What errors call the file.
+    /// - Throws: An error that names the key, its line, and what would be allowed.
+    public init(parsing bytes: [UInt8], named name: String) throws(Diagnostic) {
+        let source = SourceText(name: name, bytes: bytes)
+        let diagnostics = Diagnostics(source: source)
+        let root: DocumentNode = try DocumentParser.parse(source)
+        guard let members = root.members else {
+            throw diagnostics.error("A configuration is an object, this is \(root.kindName).", at: root.position)
+        }
+        for member in members {
+            let reader = ValueReader(key: member.key, node: member.value, diagnostics: diagnostics)
+            switch member.key {
+            case "generate": generate = try reader.choices(GeneratorConfiguration.Mode.self)
+            case "accessModifier": accessModifier = try reader.choice(AccessModifier.self)
+            case "additionalImports": additionalImports = try reader.strings()
+            case "additionalFileComments": additionalFileComments = try reader.strings()
+            case "namingStrategy": namingStrategy = try reader.choice(NamingStrategy.self)
+            case "nameOverrides": nameOverrides = try reader.dictionary()
+            case "typeOverrides": typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
+            case "filter":
+                filter = DocumentFilter(
+                    operations: try reader.nested("operations")?.strings() ?? [],
+                    tags: try reader.nested("tags")?.strings() ?? [],
+                    paths: try reader.nested("paths")?.strings() ?? [],
+                    schemas: try reader.nested("schemas")?.strings() ?? []
+                )
+            case "featureFlags": _ = try reader.strings()
+            default:
+                throw diagnostics.error(
+                    "The key '\(member.key)' is not known.",
+                    at: member.value.position,
+                    remedy: "known keys: \(ConfigurationFile.keys.joined(separator: ", "))"
+                )
+            }
+        }
+        guard generate != nil else {
+            throw diagnostics.error(
+                "The key 'generate' is missing.",
+                at: root.position,
+                remedy: "list what to generate: types, client, server"
+            )
+        }
+    }
+
+    private static let keys: [String] = [
+        "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
+        "nameOverrides", "typeOverrides", "featureFlags",
+    ]
+}
+
+/// One value of the file, read as what its key asks for.
+private struct ValueReader {
+    let key: String
+    let node: DocumentNode
+    let diagnostics: Diagnostics
+
+    func nested(_ name: String) throws(Diagnostic) -> ValueReader? {
+        guard node.members != nil || node.isNull else { throw mismatch("an object") }
+        guard let value = node[name], !value.isNull else { return nil }
+        return ValueReader(key: "\(key).\(name)", node: value, diagnostics: diagnostics)
+    }
+
+    func strings() throws(Diagnostic) -> [String] {
+        if node.isNull { return [] }
+        guard let elements = node.elements else { throw mismatch("a list of strings") }
+        let texts: [String] = elements.compactMap(\.scalarText)
+        guard texts.count == elements.count else { throw mismatch("a list of strings") }
+        return texts
+    }
+
+    func dictionary() throws(Diagnostic) -> [String: String] {
+        if node.isNull { return [:] }
+        guard let members = node.members else { throw mismatch("an object of strings") }
+        var result: [String: String] = [:]
+        for member in members {
+            guard let text = member.value.scalarText else { throw mismatch("an object of strings") }
+            result[member.key] = text
+        }
+        return result
+    }
+
+    func choice<T: RawRepresentable & CaseIterable>(_ type: T.Type) throws(Diagnostic) -> T where T.RawValue == String {
+        guard let text = node.scalarText, let value = T(rawValue: text) else {
+            throw mismatch("one of \(T.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return value
+    }
+
+    func choices<T: RawRepresentable & CaseIterable>(_ type: T.Type) throws(Diagnostic) -> [T]
+    where T.RawValue == String {
+        var result: [T] = []
+        for text in try strings() {
+            guard let value = T(rawValue: text) else {
+                throw mismatch("a list of \(T.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            result.append(value)
+        }
+        return result
+    }
+
+    private func mismatch(_ expected: String) -> Diagnostic {
+        diagnostics.error("The value of '\(key)' must be \(expected).", at: node.position)
+    }
+}

@@ -1,0 +1,136 @@
+/// One remark of the generator about a document: an error that stopped it, a part it left out, a fact worth knowing.
+public struct Diagnostic: Error, Hashable, Sendable {
+    /// How much a remark matters.
+    public enum Severity: String, Hashable, Sendable, CaseIterable {
+        /// Something worth knowing; nothing is missing from the output.
+        case note
+        /// A part of the document has no counterpart in the output.
+        case warning
+        /// The run ended without output.
+        case error
+    }
+
+    /// How much this remark matters.
+    public var severity: Severity
+    /// What was found, in one line.
+    public var message: String
+    /// Where in the document, when the remark belongs to one place.
+    public var location: SourceLocation?
+    /// What the author of the document can do about it.
+    public var remedy: String?
+    /// Further facts by name, for instance the Swift declaration that is affected.
+    public var context: [String: String]
+
+    /// Creates a diagnostic.
+    public init(
+        severity: Severity,
+        message: String,
+        location: SourceLocation? = nil,
+        remedy: String? = nil,
+        context: [String: String] = [:]
+    ) {
+        self.severity = severity
+        self.message = message
+        self.location = location
+        self.remedy = remedy
+        self.context = context
+    }
+}
+
+extension Diagnostic: CustomStringConvertible {
+    /// `file:line:column: severity: message [context: k=v] (remedy)`, in one line.
+    public var description: String {
+        var text = ""
+        if let location {
+            text += "\(location): "
+        }
+        text += "\(severity.rawValue): \(message)"
+        if !context.isEmpty {
+            let pairs: [String] = context.keys.sorted().map { "\($0)=\(context[$0] ?? "")" }
+            text += " [context: \(pairs.joined(separator: ", "))]"
+        }
+        if let remedy {
+            text += " (\(remedy))"
+        }
+        return text
+    }
+}
+
+/// A place in a document.
+public struct SourceLocation: Hashable, Sendable {
+    /// The document, as it was named to the generator.
+    public var file: String
+    /// The line, counted from one.
+    public var line: Int
+    /// The column in Unicode scalars, counted from one.
+    public var column: Int
+
+    /// Creates a location.
+    public init(file: String, line: Int, column: Int) {
+        self.file = file
+        self.line = line
+        self.column = column
+    }
+}
+
+extension SourceLocation: CustomStringConvertible {
+    /// `file:line:column`.
+    public var description: String { "\(file):\(line):\(column)" }
+}
+
+/// What a stage has to say besides its result.
+struct Diagnostics {
+    /// The document's text, which turns positions into lines and columns.
+    var source: SourceText
+    /// Everything said so far, in order and without repetition.
+    private(set) var all: [Diagnostic] = []
+    private var seen: Set<Diagnostic> = []
+
+    init(source: SourceText) {
+        self.source = source
+    }
+
+    /// Says that a part of the document is left out.
+    mutating func warn(
+        _ message: String,
+        at position: SourcePosition?,
+        remedy: String? = nil,
+        foundIn: String? = nil
+    ) {
+        add(.warning, message, at: position, remedy: remedy, foundIn: foundIn)
+    }
+
+    /// Says something that changes nothing in the output.
+    mutating func note(_ message: String, at position: SourcePosition?, foundIn: String? = nil) {
+        add(.note, message, at: position, remedy: nil, foundIn: foundIn)
+    }
+
+    /// An error to throw.
+    func error(_ message: String, at position: SourcePosition?, remedy: String? = nil) -> Diagnostic {
+        Diagnostic(
+            severity: .error,
+            message: message,
+            location: position.map { source.location(of: $0) },
+            remedy: remedy
+        )
+    }
+
+    private mutating func add(
+        _ severity: Diagnostic.Severity,
+        _ message: String,
+        at position: SourcePosition?,
+        remedy: String?,
+        foundIn: String?
+    ) {
+        let diagnostic = Diagnostic(
+            severity: severity,
+            message: message,
+            location: position.map { source.location(of: $0) },
+            remedy: remedy,
+            context: foundIn.map { ["foundIn": $0] } ?? [:]
+        )
+        if seen.insert(diagnostic).inserted {
+            all.append(diagnostic)
+        }
+    }
+}

@@ -1,0 +1,450 @@
+/// Nodes to the terms of OpenAPI.
+///
+/// Only what the generator uses is looked at; examples and extensions cost nothing.
+struct DocumentReader {
+    var diagnostics: Diagnostics
+    private var version: OpenAPIDocument.Version = .v31
+
+    init(diagnostics: Diagnostics) {
+        self.diagnostics = diagnostics
+    }
+
+    /// Reads a whole document.
+    mutating func read(_ root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument {
+        guard root.members != nil else {
+            throw diagnostics.error("A document is an object, this is \(root.kindName).", at: root.position)
+        }
+        version = try readVersion(of: root)
+        var components = Components()
+        if let node = root["components"] {
+            components = try readComponents(try object(node, "components"))
+        }
+        var paths: [Path] = []
+        if let node = root["paths"], !node.isNull {
+            for member in try members(node, "paths") where !member.key.hasPrefix("x-") {
+                paths.append(try readPath(member, root: root))
+            }
+        }
+        return OpenAPIDocument(
+            version: version,
+            title: root["info"]?["title"]?.scalarText ?? "",
+            servers: try (root["servers"]?.elements ?? []).map { (node) throws(Diagnostic) in try readServer(node) },
+            paths: paths,
+            components: components,
+            tags: (root["tags"]?.elements ?? []).compactMap { $0["name"]?.string }
+        )
+    }
+
+    private func readVersion(of root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument.Version {
+        guard let node = root["openapi"] else {
+            let remedy: String? =
+                root["swagger"] == nil ? nil : "this is a Swagger 2.0 document; convert it to OpenAPI 3 first"
+            throw diagnostics.error("The key 'openapi' is missing.", at: root.position, remedy: remedy)
+        }
+        switch node.scalarText {
+        case "3.0.0", "3.0.1", "3.0.2", "3.0.3", "3.0.4": return .v30
+        case "3.1.0", "3.1.1", "3.1.2": return .v31
+        case "3.2.0": return .v32
+        default:
+            throw diagnostics.error(
+                "OpenAPI version '\(node.scalarText ?? "")' is not known.",
+                at: node.position,
+                remedy: "use 3.0.0 to 3.0.4, 3.1.0 to 3.1.2 or 3.2.0"
+            )
+        }
+    }
+
+    // MARK: Shapes
+
+    private func object(_ node: DocumentNode, _ what: String) throws(Diagnostic) -> DocumentNode {
+        guard node.members != nil else {
+            throw diagnostics.error("'\(what)' must be an object, this is \(node.kindName).", at: node.position)
+        }
+        return node
+    }
+
+    private func members(_ node: DocumentNode, _ what: String) throws(Diagnostic) -> [DocumentNode.Member] {
+        guard let members = node.members else {
+            throw diagnostics.error("'\(what)' must be an object, this is \(node.kindName).", at: node.position)
+        }
+        return members
+    }
+
+    private func elements(_ node: DocumentNode?, _ what: String) throws(Diagnostic) -> [DocumentNode] {
+        guard let node, !node.isNull else { return [] }
+        guard let elements = node.elements else {
+            throw diagnostics.error("'\(what)' must be an array, this is \(node.kindName).", at: node.position)
+        }
+        return elements
+    }
+
+    private func reference(in node: DocumentNode) -> Reference? {
+        guard let target = node["$ref"], let text = target.string else { return nil }
+        return Reference(text: text, position: target.position)
+    }
+
+    private func text(_ node: DocumentNode?) -> String? {
+        guard let text = node?.string, !text.isEmpty else { return nil }
+        return text
+    }
+
+    // MARK: Servers, paths and operations
+
+    private func readServer(_ node: DocumentNode) throws(Diagnostic) -> Server {
+        guard let url = node["url"]?.string else {
+            throw diagnostics.error("A server needs a 'url'.", at: node.position)
+        }
+        var variables: [Server.Variable] = []
+        for member in node["variables"]?.members ?? [] {
+            guard let value = member.value["default"]?.scalarText else {
+                throw diagnostics.error(
+                    "The server variable '\(member.key)' needs a 'default'.",
+                    at: member.value.position
+                )
+            }
+            variables.append(
+                Server.Variable(
+                    name: member.key,
+                    defaultValue: value,
+                    allowedValues: member.value["enum"]?.elements?.compactMap(\.scalarText),
+                    documentation: text(member.value["description"])
+                )
+            )
+        }
+        return Server(
+            url: url,
+            documentation: text(node["description"]),
+            variables: variables,
+            position: node.position
+        )
+    }
+
+    private static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
+
+    private mutating func readPath(_ member: DocumentNode.Member, root: DocumentNode) throws(Diagnostic) -> Path {
+        var node: DocumentNode = try object(member.value, member.key)
+        if let reference = reference(in: node) {
+            guard let name = reference.componentName(in: .pathItems),
+                let target = root["components"]?["pathItems"]?[name]
+            else {
+                throw diagnostics.error(
+                    "The path '\(member.key)' refers to '\(reference.text)', which is no path item component.",
+                    at: reference.position,
+                    remedy: "refer to an entry of '#/components/pathItems/'"
+                )
+            }
+            node = target
+        }
+        var operations: [Operation] = []
+        for entry in node.members ?? [] where DocumentReader.methods.contains(entry.key) {
+            operations.append(try readOperation(entry.value, method: entry.key.uppercased(), path: member.key))
+        }
+        for key in ["query", "additionalOperations"] {
+            if let entry = node[key] {
+                diagnostics.warn(
+                    "'\(key)' of a path is not supported, its operations are left out.",
+                    at: entry.position,
+                    foundIn: member.key
+                )
+            }
+        }
+        return Path(
+            template: member.key,
+            position: member.value.position,
+            parameters: try readParameters(node["parameters"]),
+            operations: operations
+        )
+    }
+
+    private mutating func readParameters(_ node: DocumentNode?) throws(Diagnostic) -> [Referenced<Parameter>] {
+        var result: [Referenced<Parameter>] = []
+        for element in try elements(node, "parameters") {
+            result.append(try readParameter(element))
+        }
+        return result
+    }
+
+    private mutating func readOperation(
+        _ node: DocumentNode,
+        method: String,
+        path: String
+    ) throws(Diagnostic) -> Operation {
+        let node: DocumentNode = try object(node, "\(method.lowercased()) \(path)")
+        var responses: [(status: ResponseStatus, response: Referenced<Response>)] = []
+        for member in try members(
+            node["responses"] ?? DocumentNode(content: .object([]), position: node.position),
+            "responses"
+        )
+        where !member.key.hasPrefix("x-") {
+            guard let status = readStatus(member.key) else {
+                throw diagnostics.error("'\(member.key)' is no response status.", at: member.value.position)
+            }
+            responses.append((status, try readResponse(member.value)))
+        }
+        guard !responses.isEmpty else {
+            throw diagnostics.error(
+                "The operation \(method) \(path) has no response.",
+                at: node.position,
+                remedy: "document at least one response"
+            )
+        }
+        var body: Referenced<RequestBody>?
+        if let entry = node["requestBody"] { body = try readRequestBody(entry) }
+        return Operation(
+            method: method,
+            path: path,
+            identifier: text(node["operationId"]),
+            position: node.position,
+            summary: text(node["summary"]),
+            documentation: text(node["description"]),
+            isDeprecated: node["deprecated"]?.bool ?? false,
+            tags: (node["tags"]?.elements ?? []).compactMap(\.string),
+            parameters: try readParameters(node["parameters"]),
+            requestBody: body,
+            responses: responses
+        )
+    }
+
+    private func readStatus(_ key: String) -> ResponseStatus? {
+        if key == "default" { return .default }
+        if key.utf8.count == 3, let code = Int(key), (100...999).contains(code) { return .code(code) }
+        if key.utf8.count == 3, key.lowercased().hasSuffix("xx"), let digit = key.first?.wholeNumberValue,
+            (1...5).contains(digit)
+        {
+            return .range(digit)
+        }
+        return nil
+    }
+
+    private mutating func readParameter(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Parameter> {
+        if let reference = reference(in: node) { return .reference(reference) }
+        guard let name = node["name"]?.scalarText else {
+            throw diagnostics.error("A parameter needs a 'name'.", at: node.position)
+        }
+        guard let location = node["in"]?.string.flatMap(Parameter.Location.init(rawValue:)) else {
+            throw diagnostics.error(
+                "The parameter '\(name)' needs an 'in' of path, query, header or cookie.",
+                at: node.position
+            )
+        }
+        return .inline(
+            Parameter(
+                name: name,
+                location: location,
+                position: node.position,
+                documentation: text(node["description"]),
+                isRequired: node["required"]?.bool ?? (location == .path),
+                isDeprecated: node["deprecated"]?.bool ?? false,
+                style: node["style"]?.string,
+                explode: node["explode"]?.bool,
+                schema: try node["schema"].map { (node) throws(Diagnostic) in try readSchema(node) },
+                content: try readContent(node["content"])
+            )
+        )
+    }
+
+    private mutating func readHeader(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Header> {
+        if let reference = reference(in: node) { return .reference(reference) }
+        return .inline(
+            Header(
+                position: node.position,
+                documentation: text(node["description"]),
+                isRequired: node["required"]?.bool ?? false,
+                isDeprecated: node["deprecated"]?.bool ?? false,
+                style: node["style"]?.string,
+                explode: node["explode"]?.bool,
+                schema: try node["schema"].map { (node) throws(Diagnostic) in try readSchema(node) },
+                content: try readContent(node["content"])
+            )
+        )
+    }
+
+    private mutating func readContent(_ node: DocumentNode?) throws(Diagnostic) -> [MediaType] {
+        guard let node, !node.isNull else { return [] }
+        var result: [MediaType] = []
+        for member in try members(node, "content") {
+            guard MediaTypeName(member.key) != nil else {
+                throw diagnostics.error(
+                    "'\(member.key)' is no media type.",
+                    at: member.value.position,
+                    remedy: "write type/subtype"
+                )
+            }
+            result.append(
+                MediaType(
+                    name: member.key,
+                    position: member.value.position,
+                    schema: try member.value["schema"].map { (node) throws(Diagnostic) in try readSchema(node) },
+                    hasEncoding: member.value["encoding"] != nil
+                )
+            )
+        }
+        return result
+    }
+
+    private mutating func readRequestBody(_ node: DocumentNode) throws(Diagnostic) -> Referenced<RequestBody> {
+        if let reference = reference(in: node) { return .reference(reference) }
+        return .inline(
+            RequestBody(
+                position: node.position,
+                documentation: text(node["description"]),
+                isRequired: node["required"]?.bool ?? false,
+                content: try readContent(node["content"])
+            )
+        )
+    }
+
+    private mutating func readResponse(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Response> {
+        if let reference = reference(in: node) { return .reference(reference) }
+        var headers: [(name: String, header: Referenced<Header>)] = []
+        if let entry = node["headers"], !entry.isNull {
+            for member in try members(entry, "headers") {
+                headers.append((member.key, try readHeader(member.value)))
+            }
+        }
+        return .inline(
+            Response(
+                position: node.position,
+                documentation: text(node["description"]),
+                headers: headers,
+                content: try readContent(node["content"])
+            )
+        )
+    }
+
+    // MARK: Components
+
+    private mutating func readComponents(_ node: DocumentNode) throws(Diagnostic) -> Components {
+        var components = Components()
+        for member in try componentMembers(node, .schemas) {
+            components.schemas[member.key] = try readSchema(member.value)
+        }
+        for member in try componentMembers(node, .parameters) {
+            components.parameters[member.key] = try readParameter(member.value)
+        }
+        for member in try componentMembers(node, .requestBodies) {
+            components.requestBodies[member.key] = try readRequestBody(member.value)
+        }
+        for member in try componentMembers(node, .responses) {
+            components.responses[member.key] = try readResponse(member.value)
+        }
+        for member in try componentMembers(node, .headers) {
+            components.headers[member.key] = try readHeader(member.value)
+        }
+        return components
+    }
+
+    private func componentMembers(
+        _ node: DocumentNode,
+        _ kind: Components.Kind
+    ) throws(Diagnostic) -> [DocumentNode.Member] {
+        guard let entry = node[kind.rawValue], !entry.isNull else { return [] }
+        return try members(entry, kind.rawValue)
+    }
+
+    // MARK: Schemas
+
+    private mutating func readSchema(_ node: DocumentNode) throws(Diagnostic) -> Schema {
+        switch node.content {
+        case .bool(let value): return Schema(position: node.position, boolean: value)
+        case .object: break
+        default: throw diagnostics.error("A schema must be an object, this is \(node.kindName).", at: node.position)
+        }
+        if let reference = reference(in: node) {
+            return Schema(
+                position: node.position,
+                reference: reference,
+                documentation: text(node["description"]),
+                isDeprecated: node["deprecated"]?.bool ?? false
+            )
+        }
+        let types: [String] = readTypes(node)
+        var kinds: [Schema.Kind] = types.compactMap(Schema.Kind.init(rawValue:))
+        let isNull: Bool = types == ["null"]
+        if types.isEmpty { kinds = impliedKinds(node) }
+        for type in types where type != "null" && Schema.Kind(rawValue: type) == nil {
+            diagnostics.warn("The type '\(type)' is not known, any value is accepted.", at: node.position)
+        }
+        return Schema(
+            position: node.position,
+            kinds: kinds,
+            isNullable: (node["nullable"]?.bool ?? false) || types.contains("null"),
+            isNull: isNull,
+            format: node["format"]?.string,
+            contentEncoding: node["contentEncoding"]?.string,
+            contentMediaType: node["contentMediaType"]?.string,
+            enumeration: readEnumeration(node),
+            properties: try readProperties(node["properties"]),
+            required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
+            additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
+            items: try node["items"].map { (node) throws(Diagnostic) in try readSchema(node) },
+            hasPrefixItems: node["prefixItems"] != nil,
+            allOf: try readSchemas(node["allOf"]),
+            anyOf: try readSchemas(node["anyOf"]),
+            oneOf: try readSchemas(node["oneOf"]),
+            hasNot: node["not"] != nil,
+            discriminator: readDiscriminator(node["discriminator"]),
+            documentation: text(node["description"]) ?? text(node["title"]),
+            isDeprecated: node["deprecated"]?.bool ?? false
+        )
+    }
+
+    private func readTypes(_ node: DocumentNode) -> [String] {
+        guard let entry = node["type"] else { return [] }
+        if let elements = entry.elements { return elements.map { $0.isNull ? "null" : $0.string ?? "" } }
+        if entry.isNull { return ["null"] }
+        return entry.string.map { [$0] } ?? []
+    }
+
+    /// The type that the other keys of a schema without `type` speak of.
+    private func impliedKinds(_ node: DocumentNode) -> [Schema.Kind] {
+        let objectKeys: [String] = ["properties", "additionalProperties", "minProperties", "maxProperties"]
+        let arrayKeys: [String] = ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]
+        if objectKeys.contains(where: { node[$0] != nil }) { return [.object] }
+        if arrayKeys.contains(where: { node[$0] != nil }) { return [.array] }
+        return []
+    }
+
+    private func readEnumeration(_ node: DocumentNode) -> [DocumentNode]? {
+        if let values = node["enum"]?.elements { return values }
+        if version != .v30, let value = node["const"] { return [value] }
+        return nil
+    }
+
+    private mutating func readProperties(_ node: DocumentNode?) throws(Diagnostic) -> [Schema.Property] {
+        guard let node, !node.isNull else { return [] }
+        var result: [Schema.Property] = []
+        for member in try members(node, "properties") {
+            result.append(Schema.Property(name: member.key, schema: try readSchema(member.value)))
+        }
+        return result
+    }
+
+    private mutating func readAdditionalProperties(
+        _ node: DocumentNode?
+    ) throws(Diagnostic) -> Schema.AdditionalProperties {
+        guard let node, !node.isNull else { return .unspecified }
+        if let allowed = node.bool { return allowed ? .allowed : .forbidden }
+        if node.members?.isEmpty == true { return .allowed }
+        return .schema(try readSchema(node))
+    }
+
+    private mutating func readSchemas(_ node: DocumentNode?) throws(Diagnostic) -> [Schema]? {
+        guard let node, !node.isNull else { return nil }
+        var result: [Schema] = []
+        for element in try elements(node, "allOf, anyOf or oneOf") {
+            result.append(try readSchema(element))
+        }
+        return result
+    }
+
+    private func readDiscriminator(_ node: DocumentNode?) -> Schema.Discriminator? {
+        guard let node, let name = node["propertyName"]?.string else { return nil }
+        var mapping: [Schema.Discriminator.Mapping] = []
+        for member in node["mapping"]?.members ?? [] {
+            guard let target = member.value.string else { continue }
+            mapping.append(.init(value: member.key, target: target, position: member.value.position))
+        }
+        return Schema.Discriminator(propertyName: name, mapping: mapping)
+    }
+}

@@ -1,0 +1,142 @@
+/// A document in the terms of OpenAPI: what the reader hands to resolution.
+struct OpenAPIDocument: Sendable {
+    enum Version: String, Sendable {
+        case v30 = "3.0"
+        case v31 = "3.1"
+        case v32 = "3.2"
+    }
+
+    var version: Version
+    var title: String
+    var servers: [Server]
+    var paths: [Path]
+    var components: Components
+    /// Names of tags declared at the root.
+    var tags: [String]
+}
+
+/// A base address, with variables in braces.
+struct Server: Sendable {
+    struct Variable: Sendable {
+        var name: String
+        var defaultValue: String
+        var allowedValues: [String]?
+        var documentation: String?
+    }
+
+    var url: String
+    var documentation: String?
+    var variables: [Variable]
+    var position: SourcePosition
+}
+
+/// One entry of `paths`.
+struct Path: Sendable {
+    var template: String
+    var position: SourcePosition
+    var parameters: [Referenced<Parameter>]
+    var operations: [Operation]
+}
+
+/// One method of a path.
+struct Operation: Sendable {
+    /// Upper-case, as on the wire.
+    var method: String
+    var path: String
+    /// As the document has it.
+    var identifier: String?
+    var position: SourcePosition
+    var summary: String?
+    var documentation: String?
+    var isDeprecated: Bool
+    var tags: [String]
+    var parameters: [Referenced<Parameter>]
+    var requestBody: Referenced<RequestBody>?
+    var responses: [(status: ResponseStatus, response: Referenced<Response>)]
+
+    /// The name of this operation in the document: its `operationId`, or lower-case method and path.
+    var documentName: String { identifier ?? "\(method.lowercased())\(path)" }
+}
+
+/// What a response is filed under.
+enum ResponseStatus: Hashable, Sendable {
+    case code(Int)
+    /// The first digit: `4` for `4XX`.
+    case range(Int)
+    case `default`
+}
+
+/// A value of a path, query, header or cookie.
+struct Parameter: Sendable {
+    enum Location: String, Sendable {
+        case path
+        case query
+        case header
+        case cookie
+        case querystring
+    }
+
+    var name: String
+    var location: Location
+    var position: SourcePosition
+    var documentation: String?
+    var isRequired: Bool
+    var isDeprecated: Bool
+    var style: String?
+    var explode: Bool?
+    var schema: Schema?
+    var content: [MediaType]
+}
+
+/// A header of a response.
+struct Header: Sendable {
+    var position: SourcePosition
+    var documentation: String?
+    var isRequired: Bool
+    var isDeprecated: Bool
+    var style: String?
+    var explode: Bool?
+    var schema: Schema?
+    var content: [MediaType]
+}
+
+/// One entry of `content`.
+struct MediaType: Sendable {
+    /// As the document has it, parameters included.
+    var name: String
+    var position: SourcePosition
+    var schema: Schema?
+    var hasEncoding: Bool
+}
+
+struct RequestBody: Sendable {
+    var position: SourcePosition
+    var documentation: String?
+    var isRequired: Bool
+    var content: [MediaType]
+}
+
+struct Response: Sendable {
+    var position: SourcePosition
+    var documentation: String?
+    var headers: [(name: String, header: Referenced<Header>)]
+    var content: [MediaType]
+}
+
+/// What the document names for use in several places.
+struct Components: Sendable {
+    enum Kind: String, Sendable, CaseIterable {
+        case schemas
+        case parameters
+        case requestBodies
+        case responses
+        case headers
+        case pathItems
+    }
+
+    var schemas: OrderedMap<Schema> = .init()
+    var parameters: OrderedMap<Referenced<Parameter>> = .init()
+    var requestBodies: OrderedMap<Referenced<RequestBody>> = .init()
+    var responses: OrderedMap<Referenced<Response>> = .init()
+    var headers: OrderedMap<Referenced<Header>> = .init()
+}

@@ -1,0 +1,176 @@
+/// What the generator is asked for.
+public struct GeneratorConfiguration: Hashable, Sendable {
+    /// A part of the output.
+    public enum Mode: String, Hashable, Sendable, CaseIterable, Comparable {
+        /// Types, `APIProtocol`, servers.
+        case types
+        /// `Client`.
+        case client
+        /// `registerHandlers(on:)`.
+        case server
+
+        /// Types come before client, client before server.
+        public static func < (left: Mode, right: Mode) -> Bool {
+            (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+        }
+    }
+
+    /// The parts to generate.
+    public var modes: Set<Mode>
+    /// The access level of what is generated.
+    public var accessModifier: AccessModifier
+    /// Modules that the output imports beside its own.
+    public var additionalImports: [String]
+    /// Comments below the first line of each file.
+    public var additionalFileComments: [String]
+    /// How names are made.
+    public var namingStrategy: NamingStrategy
+    /// Swift names for names of the document, used as they are.
+    public var nameOverrides: [String: String]
+    /// Swift types for component schemas.
+    ///
+    /// Such a type takes the place of a generated one. It must be `JSONReadable`, `JSONWritable`, `Codable`, `Hashable` and
+    /// `Sendable`.
+    public var typeOverrides: [String: String]
+    /// What of the document to use; `nil` for all.
+    public var filter: DocumentFilter?
+
+    /// Creates a configuration.
+    public init(
+        modes: Set<Mode>,
+        accessModifier: AccessModifier = .internal,
+        additionalImports: [String] = [],
+        additionalFileComments: [String] = [],
+        namingStrategy: NamingStrategy = .defensive,
+        nameOverrides: [String: String] = [:],
+        typeOverrides: [String: String] = [:],
+        filter: DocumentFilter? = nil
+    ) {
+        self.modes = modes
+        self.accessModifier = accessModifier
+        self.additionalImports = additionalImports
+        self.additionalFileComments = additionalFileComments
+        self.namingStrategy = namingStrategy
+        self.nameOverrides = nameOverrides
+        self.typeOverrides = typeOverrides
+        self.filter = filter
+    }
+}
+
+/// The access level of the declarations that are generated.
+public enum AccessModifier: String, Hashable, Sendable, CaseIterable {
+    /// For use by other packages.
+    case `public`
+    /// For use inside the package.
+    case package
+    /// For use inside the module.
+    case `internal`
+    /// As `private`; everything then stands in one file.
+    case `fileprivate`
+    /// For use inside one file; everything then stands in one file.
+    case `private`
+}
+
+/// A file of the output.
+public struct GeneratedFile: Hashable, Sendable {
+    /// The name inside the output directory.
+    public var name: String
+    /// The whole text.
+    public var contents: String
+
+    /// Creates a file.
+    public init(name: String, contents: String) {
+        self.name = name
+        self.contents = contents
+    }
+}
+
+/// What a run of the generator gives.
+public struct GeneratorResult: Sendable {
+    /// The files of the modes that were asked for; none after an error.
+    public var files: [GeneratedFile]
+    /// Everything there is to say about the document, errors included.
+    public var diagnostics: [Diagnostic]
+}
+
+/// Turns an OpenAPI document into Swift source.
+///
+/// The stages are the folders of this module: *Document* reads bytes into the terms of OpenAPI, *Resolution* follows
+/// references and chooses names, *Translation* makes Swift declarations, *Rendering* makes text. The generator touches no file
+/// and gives the same output for the same input.
+public struct Generator: Sendable {
+    /// What to generate.
+    public var configuration: GeneratorConfiguration
+
+    /// Creates a generator.
+    public init(configuration: GeneratorConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// The names of the files of a mode. They are known before any document is read, as build plugins need it.
+    public static func fileNames(for mode: GeneratorConfiguration.Mode) -> [String] {
+        switch mode {
+        case .types:
+            [
+                "Types.swift", "Types+Schemas.swift", "Types+Parameters.swift", "Types+RequestBodies.swift",
+                "Types+Responses.swift", "Types+Headers.swift", "Types+Operations.swift",
+            ]
+        case .client: ["Client.swift"]
+        case .server: ["Server.swift"]
+        }
+    }
+
+    /// Generates from a document.
+    ///
+    /// - Parameters:
+    ///   - document: The bytes of a YAML or JSON document.
+    ///   - name: What diagnostics call the document, usually its path.
+    /// - Returns: The files, or no files and an error among the diagnostics.
+    public func generate(from document: [UInt8], named name: String) -> GeneratorResult {
+        let source = SourceText(name: name, bytes: document)
+        var diagnostics = Diagnostics(source: source)
+        do {
+            let files: [GeneratedFile] = try generate(from: source, diagnostics: &diagnostics)
+            return GeneratorResult(files: files, diagnostics: diagnostics.all)
+        } catch {
+            return GeneratorResult(files: [], diagnostics: diagnostics.all + [error])
+        }
+    }
+
+    private func generate(
+        from source: SourceText,
+        diagnostics: inout Diagnostics
+    ) throws(Diagnostic) -> [GeneratedFile] {
+        let root: DocumentNode = try DocumentParser.parse(source)
+        var reader = DocumentReader(diagnostics: diagnostics)
+        defer { diagnostics = reader.diagnostics }
+        var document: OpenAPIDocument = try reader.read(root)
+        if let filter = configuration.filter {
+            document = try filter.apply(to: document, diagnostics: reader.diagnostics)
+        }
+
+        let names = NameAssigner(strategy: configuration.namingStrategy, overrides: configuration.nameOverrides)
+        var resolver = Resolver(
+            names: names,
+            typeOverrides: configuration.typeOverrides,
+            diagnostics: reader.diagnostics
+        )
+        defer { reader.diagnostics = resolver.diagnostics }
+        let resolved: ResolvedDocument = try resolver.resolve(document)
+
+        var translator = Translator(
+            document: resolved,
+            names: names,
+            configuration: configuration,
+            diagnostics: resolver.diagnostics
+        )
+        let files: [SwiftFile] = translator.translate()
+        resolver.diagnostics = translator.diagnostics
+
+        let renderer = Renderer(
+            access: configuration.accessModifier,
+            fileComments: configuration.additionalFileComments
+        )
+        return files.map { GeneratedFile(name: $0.name, contents: renderer.render($0)) }
+    }
+}

@@ -1,1 +1,0 @@
-// The first source of OpenAPISwiftGenerator takes this file's place.

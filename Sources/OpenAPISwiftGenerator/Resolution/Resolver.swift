@@ -1,0 +1,281 @@
+/// Follows references, merges parameters, chooses names, and refuses documents that contradict themselves.
+struct Resolver {
+    var names: NameAssigner
+    var typeOverrides: [String: String]
+    var diagnostics: Diagnostics
+
+    /// Resolves a whole document.
+    mutating func resolve(_ document: OpenAPIDocument) throws(Diagnostic) -> ResolvedDocument {
+        let schemas: SchemaCatalog = try resolveSchemas(document)
+        let parameters: [ResolvedComponent<Parameter>] = try resolveComponents(
+            document.components.parameters,
+            .parameters
+        )
+        let headers: [ResolvedComponent<Header>] = try resolveComponents(document.components.headers, .headers)
+        let requestBodies: [ResolvedComponent<RequestBody>] = try resolveComponents(
+            document.components.requestBodies,
+            .requestBodies
+        )
+        let responses: [ResolvedComponent<Response>] = try resolveComponents(document.components.responses, .responses)
+        var result = ResolvedDocument(
+            title: document.title,
+            servers: document.servers,
+            schemas: schemas,
+            parameters: parameters,
+            headers: headers,
+            requestBodies: requestBodies,
+            responses: responses,
+            operations: []
+        )
+        result.operations = try resolveOperations(document, in: result)
+        try checkSchemas(of: result)
+        return result
+    }
+
+    private mutating func resolveSchemas(_ document: OpenAPIDocument) throws(Diagnostic) -> SchemaCatalog {
+        var scope = NameScope()
+        var entries: [SchemaCatalog.Entry] = []
+        for (key, schema) in document.components.schemas.pairs {
+            entries.append(
+                SchemaCatalog.Entry(
+                    key: key,
+                    swiftName: claim(names.typeName(key), for: key, in: &scope, at: schema.position),
+                    schema: schema,
+                    override: typeOverrides[key]
+                )
+            )
+        }
+        for key in typeOverrides.keys.sorted() where document.components.schemas[key] == nil {
+            diagnostics.warn("The type override for '\(key)' has no effect: there is no such schema.", at: nil)
+        }
+        return try SchemaCatalog(version: document.version, entries: entries, diagnostics: &diagnostics)
+    }
+
+    private mutating func claim(
+        _ name: String,
+        for documentName: String,
+        in scope: inout NameScope,
+        at position: SourcePosition?
+    ) -> String {
+        let claimed: String = scope.claim(name)
+        if claimed != name {
+            diagnostics.note(
+                "'\(documentName)' is named '\(claimed)' because '\(name)' is taken.",
+                at: position
+            )
+        }
+        return claimed
+    }
+
+    // MARK: Components
+
+    private mutating func resolveComponents<Value>(
+        _ components: OrderedMap<Referenced<Value>>,
+        _ kind: Components.Kind
+    ) throws(Diagnostic) -> [ResolvedComponent<Value>] {
+        var scope = NameScope()
+        var result: [ResolvedComponent<Value>] = []
+        for (key, component) in components.pairs {
+            let swiftName: String = claim(names.typeName(key), for: key, in: &scope, at: nil)
+            let value: Value = try follow(component, in: components, kind)
+            result.append(ResolvedComponent(key: key, swiftName: swiftName, value: value))
+        }
+        return result
+    }
+
+    /// The value behind a chain of component references.
+    private func follow<Value>(
+        _ component: Referenced<Value>,
+        in components: OrderedMap<Referenced<Value>>,
+        _ kind: Components.Kind
+    ) throws(Diagnostic) -> Value {
+        var current: Referenced<Value> = component
+        var steps = 0
+        while true {
+            switch current {
+            case .inline(let value): return value
+            case .reference(let reference):
+                steps += 1
+                guard let name = reference.componentName(in: kind), let next = components[name],
+                    steps <= components.count
+                else { throw danglingReference(reference, kind) }
+                current = next
+            }
+        }
+    }
+
+    private func danglingReference(_ reference: Reference, _ kind: Components.Kind) -> Diagnostic {
+        guard reference.text.hasPrefix("#") else {
+            return diagnostics.error(
+                "The reference '\(reference.text)' leaves the document.",
+                at: reference.position,
+                remedy: "put the value under '#/components/\(kind.rawValue)'"
+            )
+        }
+        return diagnostics.error(
+            "The reference '\(reference.text)' leads nowhere in '#/components/\(kind.rawValue)'.",
+            at: reference.position,
+            remedy: "add the component or correct the name"
+        )
+    }
+
+    private func place<Value>(
+        _ value: Referenced<Value>,
+        _ components: [ResolvedComponent<Value>],
+        _ kind: Components.Kind
+    ) throws(Diagnostic) -> Placed<Value> {
+        switch value {
+        case .inline(let value): return .inline(value)
+        case .reference(let reference):
+            guard let name = reference.componentName(in: kind),
+                let component = components.first(where: { $0.key == name })
+            else { throw danglingReference(reference, kind) }
+            return .component(component)
+        }
+    }
+
+    // MARK: Operations
+
+    private mutating func resolveOperations(
+        _ document: OpenAPIDocument,
+        in resolved: ResolvedDocument
+    ) throws(Diagnostic) -> [ResolvedOperation] {
+        var result: [ResolvedOperation] = []
+        var typeScope = NameScope()
+        var methodScope = NameScope(taken: ["registerHandlers"])
+        var identifiers: Set<String> = []
+        for path in document.paths {
+            for operation in path.operations {
+                if let identifier = operation.identifier, !identifiers.insert(identifier).inserted {
+                    throw diagnostics.error(
+                        "The operationId '\(identifier)' is used twice.",
+                        at: operation.position,
+                        remedy: "give each operation an operationId of its own"
+                    )
+                }
+                let name: String = operation.documentName
+                let parameters: [Placed<Parameter>] = try mergeParameters(path, operation, in: resolved)
+                try checkPlaceholders(of: operation, parameters)
+                var responses: [(status: ResponseStatus, response: Placed<Response>)] = []
+                for (status, response) in operation.responses {
+                    responses.append((status, try place(response, resolved.responses, .responses)))
+                }
+                let isDefault: (ResponseStatus) -> Bool = { $0 == .default }
+                var body: Placed<RequestBody>?
+                if let value = operation.requestBody {
+                    body = try place(value, resolved.requestBodies, .requestBodies)
+                }
+                result.append(
+                    ResolvedOperation(
+                        typeName: claim(names.typeName(name), for: name, in: &typeScope, at: operation.position),
+                        methodName: claim(names.memberName(name), for: name, in: &methodScope, at: operation.position),
+                        operation: operation,
+                        parameters: parameters,
+                        requestBody: body,
+                        responses: responses.filter { !isDefault($0.status) }
+                            + responses.filter { isDefault($0.status) }
+                    )
+                )
+            }
+        }
+        return result
+    }
+
+    /// Parameters of the path, then those of the operation; the operation's replace the path's of the same name and place.
+    private func mergeParameters(
+        _ path: Path,
+        _ operation: Operation,
+        in resolved: ResolvedDocument
+    ) throws(Diagnostic) -> [Placed<Parameter>] {
+        var result: [Placed<Parameter>] = []
+        for (parameters, isOwn) in [(path.parameters, false), (operation.parameters, true)] {
+            for reference in parameters {
+                let parameter: Placed<Parameter> = try place(reference, resolved.parameters, .parameters)
+                let name: String = parameter.value.name
+                let location: Parameter.Location = parameter.value.location
+                if isOwn { result.removeAll { $0.value.name == name && $0.value.location == location } }
+                result.append(parameter)
+            }
+        }
+        return result
+    }
+
+    private func checkPlaceholders(of operation: Operation, _ parameters: [Placed<Parameter>]) throws(Diagnostic) {
+        for name in PathTemplate(operation.path).names {
+            let isKnown: Bool = parameters.contains { $0.value.location == .path && $0.value.name == name }
+            guard isKnown else {
+                throw diagnostics.error(
+                    "The path '\(operation.path)' has the placeholder '{\(name)}' but no such path parameter.",
+                    at: operation.position,
+                    remedy: "declare a parameter with that name and 'in: path'"
+                )
+            }
+        }
+    }
+
+    // MARK: Schemas outside the components
+
+    private mutating func checkSchemas(of document: ResolvedDocument) throws(Diagnostic) {
+        var schemas: [Schema] = []
+        schemas += document.parameters.flatMap { Resolver.schemas(of: $0.value) }
+        schemas += document.headers.flatMap { Resolver.schemas(of: $0.value) }
+        schemas += document.requestBodies.flatMap { $0.value.content.compactMap(\.schema) }
+        var responses: [Response] = document.responses.map(\.value)
+        for operation in document.operations {
+            for case .inline(let parameter) in operation.parameters { schemas += Resolver.schemas(of: parameter) }
+            if case .inline(let body)? = operation.requestBody { schemas += body.content.compactMap(\.schema) }
+            for (_, response) in operation.responses {
+                if case .inline(let response) = response { responses.append(response) }
+            }
+        }
+        for response in responses {
+            schemas += response.content.compactMap(\.schema)
+            for (_, header) in response.headers {
+                switch header {
+                case .inline(let header): schemas += Resolver.schemas(of: header)
+                case .reference: _ = try place(header, document.headers, .headers)
+                }
+            }
+        }
+        for schema in schemas {
+            try document.schemas.check(schema, diagnostics: &diagnostics)
+        }
+    }
+
+    private static func schemas(of parameter: Parameter) -> [Schema] {
+        (parameter.schema.map { [$0] } ?? []) + parameter.content.compactMap(\.schema)
+    }
+
+    private static func schemas(of header: Header) -> [Schema] {
+        (header.schema.map { [$0] } ?? []) + header.content.compactMap(\.schema)
+    }
+}
+
+/// A path with placeholders in braces.
+struct PathTemplate {
+    /// Literal text and placeholders, in order.
+    enum Part: Hashable {
+        case literal(String)
+        case placeholder(String)
+    }
+
+    let parts: [Part]
+
+    init(_ text: String) {
+        var parts: [Part] = []
+        var rest: Substring = text[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            if open > rest.startIndex { parts.append(.literal(String(rest[..<open]))) }
+            parts.append(.placeholder(String(rest[rest.index(after: open)..<close])))
+            rest = rest[rest.index(after: close)...]
+        }
+        if !rest.isEmpty { parts.append(.literal(String(rest))) }
+        self.parts = parts
+    }
+
+    var names: [String] {
+        parts.compactMap { (part: Part) -> String? in
+            if case .placeholder(let name) = part { name } else { nil }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+/// The component schemas of a document with their Swift names, and what can be said about a schema only by following
+/// its references.
+struct SchemaCatalog: Sendable {
+    /// One component schema.
+    struct Entry: Sendable {
+        /// The key in the document.
+        var key: String
+        /// The name inside `Components.Schemas`.
+        var swiftName: String
+        var schema: Schema
+        /// The user's own type in place of a generated one.
+        var override: String?
+    }
+
+    /// What a schema becomes in Swift.
+    enum Shape: Sendable {
+        case reference(Entry)
+        case scalar(SwiftType)
+        case stringEnumeration([String])
+        case integerEnumeration([Int])
+        case object
+        case array(Schema)
+        case allOf([Schema])
+        case anyOf([Schema])
+        case oneOf([Schema])
+        /// Has no counterpart; the text says why.
+        case unsupported(String)
+    }
+
+    let version: OpenAPIDocument.Version
+    private(set) var entries: [Entry] = []
+    private var indexByKey: [String: Int] = [:]
+    /// For each component the number of the cycle it stands in, where it stands in one.
+    private var cycles: [String: Int] = [:]
+    private var unsupportedReasons: [String: String] = [:]
+
+    init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) throws(Diagnostic) {
+        self.version = version
+        self.entries = entries
+        for (index, entry) in entries.enumerated() {
+            indexByKey[entry.key] = index
+        }
+        try checkReferences(diagnostics: &diagnostics)
+        findUnsupported()
+        var finder = CycleFinder(catalog: self)
+        cycles = finder.run()
+    }
+
+    subscript(key: String) -> Entry? {
+        indexByKey[key].map { entries[$0] }
+    }
+
+    /// The component that a reference names.
+    func entry(for reference: Reference) -> Entry? {
+        reference.componentName(in: .schemas).flatMap { self[$0] }
+    }
+
+    // MARK: Shapes
+
+    /// What a schema becomes, by the order of precedence: reference, composition, type.
+    func shape(of schema: Schema) -> Shape {
+        if schema.boolean != nil { return .scalar(.value) }
+        if let reference = schema.reference {
+            if let entry = entry(for: reference) { return .reference(entry) }
+            return .scalar(.value)
+        }
+        if let members = schema.allOf { return composition(members, Shape.allOf) }
+        if let members = schema.anyOf { return composition(members, Shape.anyOf) }
+        if let members = schema.oneOf { return composition(members, Shape.oneOf) }
+        if schema.isNull { return .unsupported("a schema that allows only null") }
+        guard let kind = schema.kinds.first else {
+            if schema.hasNot, schema.enumeration == nil { return .unsupported("'not'") }
+            return .scalar(.value)
+        }
+        switch kind {
+        case .string: return stringShape(of: schema)
+        case .integer: return integerShape(of: schema)
+        case .number: return .scalar(schema.format == "float" ? .float : .double)
+        case .boolean: return .scalar(.bool)
+        case .array:
+            guard let items = schema.items, !schema.hasPrefixItems, items.boolean == nil else {
+                return .scalar(.valueArray)
+            }
+            return .array(items)
+        case .object:
+            if schema.properties.isEmpty, case .unspecified = schema.additionalProperties {
+                return .scalar(.valueObject)
+            }
+            return .object
+        }
+    }
+
+    private func composition(_ members: [Schema], _ shape: ([Schema]) -> Shape) -> Shape {
+        let remaining: [Schema] = members.filter { !$0.isNull }
+        guard !remaining.isEmpty else { return .unsupported("a composition without members") }
+        // `oneOf: [X, null]` says nothing but that X may be null.
+        if remaining.count == 1, members.count > 1 { return self.shape(of: remaining[0]) }
+        return shape(remaining)
+    }
+
+    private func stringShape(of schema: Schema) -> Shape {
+        if let values = schema.enumeration {
+            return .stringEnumeration(values.map { $0.scalarText ?? "" })
+        }
+        if schema.contentEncoding == "base64" || (version == .v30 && schema.format == "byte") {
+            return .scalar(.base64)
+        }
+        if schema.contentEncoding == "binary" || schema.format == "binary" {
+            return .scalar(version == .v30 || schema.contentEncoding == "binary" ? .body : .string)
+        }
+        return .scalar(schema.format == "date-time" ? .date : .string)
+    }
+
+    private func integerShape(of schema: Schema) -> Shape {
+        if let values = schema.enumeration {
+            let integers: [Int] = values.compactMap { (node: DocumentNode) -> Int? in
+                node.scalarText.flatMap { Int($0) }
+            }
+            if !integers.isEmpty { return .integerEnumeration(integers) }
+        }
+        switch schema.format {
+        case "int32": return .scalar(.int32)
+        case "int64": return .scalar(.int64)
+        default: return .scalar(.int)
+        }
+    }
+
+    /// Whether a schema describes binary data, which no JSON value can hold.
+    func isBinary(_ schema: Schema) -> Bool {
+        if schema.kinds.first == .string, schema.format == "binary" || schema.contentEncoding == "binary" {
+            return true
+        }
+        if case .reference(let entry) = shape(of: schema), case .scalar(.body) = resolvedShape(of: entry.schema) {
+            return true
+        }
+        return false
+    }
+
+    /// The shape behind any chain of references.
+    func resolvedShape(of schema: Schema) -> Shape {
+        var shape: Shape = self.shape(of: schema)
+        var seen: Set<String> = []
+        while case .reference(let entry) = shape {
+            guard seen.insert(entry.key).inserted else { return .scalar(.value) }
+            if entry.override != nil { return shape }
+            shape = self.shape(of: entry.schema)
+        }
+        return shape
+    }
+
+    // MARK: Properties of schemas
+
+    /// Whether `null` is allowed, by the schema itself or by what it refers to.
+    func isNullable(_ schema: Schema) -> Bool {
+        var schema: Schema = schema
+        var seen: Set<String> = []
+        while true {
+            if schema.isNullable { return true }
+            if let members = schema.oneOf ?? schema.anyOf, members.contains(where: \.isNull) { return true }
+            guard let reference = schema.reference, let entry = entry(for: reference),
+                seen.insert(entry.key).inserted
+            else { return false }
+            schema = entry.schema
+        }
+    }
+
+    /// Whether values are JSON objects, which several members of a composition can share.
+    func isObjectLike(_ schema: Schema) -> Bool {
+        var visiting: Set<String> = []
+        return isObjectLike(schema, &visiting)
+    }
+
+    private func isObjectLike(_ schema: Schema, _ visiting: inout Set<String>) -> Bool {
+        switch shape(of: schema) {
+        case .reference(let entry):
+            // A cycle counts as an object.
+            guard visiting.insert(entry.key).inserted else { return true }
+            defer { visiting.remove(entry.key) }
+            return isObjectLike(entry.schema, &visiting)
+        case .scalar(let type): return type == .value || type == .valueObject
+        case .object: return true
+        case .allOf(let members):
+            for member in members where !isObjectLike(member, &visiting) { return false }
+            return true
+        case .anyOf(let members), .oneOf(let members):
+            for member in members where isObjectLike(member, &visiting) { return true }
+            return false
+        case .stringEnumeration, .integerEnumeration, .array, .unsupported: return false
+        }
+    }
+
+    /// Why a schema has no counterpart in Swift, `nil` where it has one.
+    func unsupportedReason(of schema: Schema) -> String? {
+        switch shape(of: schema) {
+        case .unsupported(let reason): return reason
+        case .reference(let entry): return unsupportedReasons[entry.key]
+        case .array(let items): return unsupportedReason(of: items)
+        case .allOf(let members), .anyOf(let members), .oneOf(let members):
+            for member in members {
+                if let reason = unsupportedReason(of: member) { return reason }
+            }
+            return nil
+        case .scalar, .stringEnumeration, .integerEnumeration, .object: return nil
+        }
+    }
+
+    /// Goes over the components until nothing changes: unsupported is what leads to something unsupported.
+    private mutating func findUnsupported() {
+        var isChanged = true
+        while isChanged {
+            isChanged = false
+            for entry in entries where unsupportedReasons[entry.key] == nil && entry.override == nil {
+                if let reason = unsupportedReason(of: entry.schema) {
+                    unsupportedReasons[entry.key] = reason
+                    isChanged = true
+                }
+            }
+        }
+    }
+
+    // MARK: References and cycles
+
+    private func checkReferences(diagnostics: inout Diagnostics) throws(Diagnostic) {
+        for entry in entries {
+            try check(entry.schema, diagnostics: &diagnostics)
+        }
+        for entry in entries {
+            try checkAliasChain(from: entry, diagnostics: diagnostics)
+        }
+    }
+
+    /// Every reference inside a schema leads somewhere in this document.
+    func check(_ schema: Schema, diagnostics: inout Diagnostics) throws(Diagnostic) {
+        if let reference = schema.reference, entry(for: reference) == nil {
+            guard reference.text.hasPrefix("#") else {
+                throw diagnostics.error(
+                    "The reference '\(reference.text)' leaves the document.",
+                    at: reference.position,
+                    remedy: "put the schema under '#/components/schemas'"
+                )
+            }
+            if reference.componentName(in: .schemas) != nil {
+                throw diagnostics.error(
+                    "The reference '\(reference.text)' leads nowhere.",
+                    at: reference.position,
+                    remedy: "add the schema to '#/components/schemas' or correct the name"
+                )
+            }
+            diagnostics.warn(
+                "The reference '\(reference.text)' names no component, any value is accepted in its place.",
+                at: reference.position,
+                remedy: "move the schema to '#/components/schemas'"
+            )
+        }
+        for child in schema.children {
+            try check(child, diagnostics: &diagnostics)
+        }
+    }
+
+    private func checkAliasChain(from entry: Entry, diagnostics: Diagnostics) throws(Diagnostic) {
+        var seen: Set<String> = [entry.key]
+        var current: Entry = entry
+        while current.override == nil, case .reference(let next) = shape(of: current.schema) {
+            guard seen.insert(next.key).inserted else {
+                throw diagnostics.error(
+                    "The schema '\(entry.key)' is a reference to itself.",
+                    at: entry.schema.position,
+                    remedy: "give one schema of the circle a type"
+                )
+            }
+            current = next
+        }
+    }
+
+    /// Whether a value of one component can hold a value of another inline, and that one the first again.
+    func isRecursive(from owner: String?, to entry: Entry) -> Bool {
+        guard let owner, let cycle = cycles[owner] else { return false }
+        return cycles[entry.key] == cycle
+    }
+}
+
+/// Finds the components that contain themselves without an array or a dictionary in between.
+private struct CycleFinder {
+    let catalog: SchemaCatalog
+    private var index: [String: Int] = [:]
+    private var low: [String: Int] = [:]
+    private var stack: [String] = []
+    private var onStack: Set<String> = []
+    private var result: [String: Int] = [:]
+    private var cycleCount = 0
+
+    init(catalog: SchemaCatalog) {
+        self.catalog = catalog
+    }
+
+    /// A step of the walk: a component and what is left of its edges.
+    private struct Frame {
+        var key: String
+        var edges: [String]
+        var next = 0
+    }
+
+    mutating func run() -> [String: Int] {
+        for entry in catalog.entries where index[entry.key] == nil {
+            visit(entry)
+        }
+        return result
+    }
+
+    /// Tarjan's strongly connected components, with a stack of its own: documents can be deep.
+    private mutating func visit(_ root: SchemaCatalog.Entry) {
+        var frames: [Frame] = [open(root.key)]
+        while var frame = frames.popLast() {
+            guard frame.next < frame.edges.count else {
+                close(frame, parent: frames.last)
+                continue
+            }
+            let target: String = frame.edges[frame.next]
+            frame.next += 1
+            frames.append(frame)
+            if index[target] == nil {
+                frames.append(open(target))
+            } else if onStack.contains(target) {
+                low[frame.key] = min(low[frame.key] ?? 0, index[target] ?? 0)
+            }
+        }
+    }
+
+    private mutating func open(_ key: String) -> Frame {
+        index[key] = index.count
+        low[key] = index[key]
+        stack.append(key)
+        onStack.insert(key)
+        return Frame(key: key, edges: catalog[key].map { edges(of: $0) } ?? [])
+    }
+
+    private mutating func close(_ frame: Frame, parent: Frame?) {
+        let lowest: Int = low[frame.key] ?? 0
+        if let parent { low[parent.key] = min(low[parent.key] ?? 0, lowest) }
+        guard lowest == index[frame.key] else { return }
+        var members: [String] = []
+        while let key = stack.popLast() {
+            onStack.remove(key)
+            members.append(key)
+            if key == frame.key { break }
+        }
+        guard members.count > 1 || frame.edges.contains(frame.key) else { return }
+        cycleCount += 1
+        for key in members { result[key] = cycleCount }
+    }
+
+    private func edges(of entry: SchemaCatalog.Entry) -> [String] {
+        guard entry.override == nil else { return [] }
+        var result: [String] = []
+        collect(entry.schema, into: &result)
+        return result
+    }
+
+    private func collect(_ schema: Schema, into result: inout [String]) {
+        switch catalog.shape(of: schema) {
+        case .reference(let entry): result.append(entry.key)
+        case .object:
+            for property in schema.properties { collect(property.schema, into: &result) }
+        case .allOf(let members), .anyOf(let members), .oneOf(let members):
+            for member in members { collect(member, into: &result) }
+        case .scalar, .stringEnumeration, .integerEnumeration, .array, .unsupported: break
+        }
+    }
+}

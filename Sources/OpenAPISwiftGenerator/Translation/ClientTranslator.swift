@@ -1,0 +1,336 @@
+/// The file of the `client` mode.
+struct ClientTranslator {
+    let components: OperationTranslator.TranslatedComponents
+    let operations: [TranslatedOperation]
+    let imports: [SwiftImport]
+
+    var file: SwiftFile {
+        var declarations: [Declaration] = [client]
+        for operation in operations {
+            if let encoder = inputEncoder(of: operation) { declarations.append(encoder) }
+            declarations += responseDecoders(of: operation)
+        }
+        let used: Set<String> = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
+        for (_, response) in components.responseParts.pairs where used.contains(response.path) {
+            declarations.append(decoder(of: response))
+        }
+        return SwiftFile(name: "Client.swift", imports: imports, declarations: declarations)
+    }
+
+    // MARK: The client
+
+    private var client: Declaration {
+        var members: [Declaration] = [
+            .property(
+                PropertyDeclaration(
+                    access: .private,
+                    isConstant: true,
+                    name: "__client",
+                    type: "OpenAPISwiftRuntime.UniversalClient"
+                )
+            ),
+            .function(
+                FunctionDeclaration(
+                    documentation: """
+                        Creates a client.
+                        - Parameters:
+                          - serverURL: The address of the server; the members of `Servers` hold those of the document.
+                          - configuration: How values are written.
+                          - transport: What carries requests.
+                          - middlewares: What sees each request and response on its way, outermost first.
+                        """,
+                    name: "init",
+                    parameters: [
+                        .init(label: "serverURL", type: "URL"),
+                        .init(
+                            label: "configuration",
+                            type: "OpenAPISwiftRuntime.Configuration",
+                            defaultValue: ".init()"
+                        ),
+                        .init(label: "transport", type: "any OpenAPISwiftRuntime.ClientTransport"),
+                        .init(
+                            label: "middlewares",
+                            type: "[any OpenAPISwiftRuntime.ClientMiddleware]",
+                            defaultValue: "[]"
+                        ),
+                    ],
+                    body: [
+                        .line("self.__client = OpenAPISwiftRuntime.UniversalClient("),
+                        .line("    serverURL: serverURL,"),
+                        .line("    configuration: configuration,"),
+                        .line("    transport: transport,"),
+                        .line("    middlewares: middlewares"),
+                        .line(")"),
+                    ]
+                )
+            ),
+        ]
+        for operation in operations {
+            members.append(method(of: operation))
+        }
+        return .type(
+            TypeDeclaration(
+                documentation: "Calls the operations over a transport.",
+                keyword: .structure,
+                name: "Client",
+                inherits: ["APIProtocol"],
+                members: members
+            )
+        )
+    }
+
+    private func method(of operation: TranslatedOperation) -> Declaration {
+        let path: String = operation.path
+        let encode: String =
+            hasEncoder(operation)
+            ? "{ (input: \(path).Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) }"
+            : "{ (_: \(path).Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath(\(stringLiteral(operation.operation.path))) }"
+        return .function(
+            FunctionDeclaration(
+                documentation: OperationTranslator.documentation(of: operation.operation),
+                attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
+                name: "func \(operation.methodName)",
+                parameters: [.init(label: "_ input", type: "\(path).Input")],
+                effects: "async throws",
+                result: "\(path).Output",
+                body: [
+                    .line("try await self.__client.send("),
+                    .line("    input,"),
+                    .line("    operationID: \(path).id,"),
+                    .line("    method: .\(operation.operation.method.lowercased()),"),
+                    .line("    encode: \(encode),"),
+                    .line(
+                        "    decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> \(path).Output in try await \(path).Output.decode(from: response) }"
+                    ),
+                    .line(")"),
+                ]
+            )
+        )
+    }
+
+    // MARK: Requests
+
+    private func hasEncoder(_ operation: TranslatedOperation) -> Bool {
+        !operation.pathFields.isEmpty || !operation.queryFields.isEmpty || operation.hasHeaders || operation.body != nil
+    }
+
+    private func inputEncoder(of operation: TranslatedOperation) -> Declaration? {
+        guard hasEncoder(operation) else { return nil }
+        var body: [Statement] = []
+        for part in PathTemplate(operation.operation.path).parts {
+            switch part {
+            case .literal(let text): body.append(.line("request.addPath(\(stringLiteral(text)))"))
+            case .placeholder(let name):
+                guard let field = operation.pathFields.first(where: { $0.key == name }) else {
+                    body.append(.line("request.addPath(\(stringLiteral("{\(name)}")))"))
+                    continue
+                }
+                body.append(
+                    .line("try request.addPath(parameter: \(argument(field, "self.path.\(escaped(field.name))")))")
+                )
+            }
+        }
+        for field in operation.queryFields {
+            let value: String = argument(field, "self.query.\(escaped(field.name))")
+            let style: String =
+                field.style == "form" && field.explode ? "" : ", style: .\(field.style), explode: \(field.explode)"
+            body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(style))"))
+        }
+        for field in operation.headerFields {
+            body.append(.line(addHeader(field, of: "self.headers.\(escaped(field.name))", to: "request")))
+        }
+        if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(self.headers.accept)")) }
+        if let requestBody = operation.body {
+            var cases: [Statement] = requestBody.cases.map { (item: TranslatedBody.Case) in
+                .label(
+                    "case .\(escaped(item.name))(let value)\(operation.isBodyRequired ? "" : "?"):",
+                    [.line(setBody(item, of: "request"))]
+                )
+            }
+            if !operation.isBodyRequired { cases.append(.label("case nil:", [.line("break")])) }
+            body.append(.block("switch self.body", cases))
+        }
+        return .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: "\(operation.path).Input",
+                members: [
+                    .function(
+                        FunctionDeclaration(
+                            access: .fileprivate,
+                            name: "func encode",
+                            parameters: [
+                                .init(label: "into request", type: "inout OpenAPISwiftRuntime.ClientRequest")
+                            ],
+                            effects: "throws",
+                            body: body
+                        )
+                    )
+                ]
+            )
+        )
+    }
+
+    // MARK: Responses
+
+    private func responseDecoders(of operation: TranslatedOperation) -> [Declaration] {
+        var cases: [Statement] = []
+        // Exact statuses come before ranges, whatever the document's order.
+        let exact: [TranslatedResponse] = operation.responses.filter {
+            if case .code = $0.status { true } else { false }
+        }
+        let ranges: [TranslatedResponse] = operation.responses.filter {
+            if case .range = $0.status { true } else { false }
+        }
+        for response in exact {
+            guard case .code(let code) = response.status else { continue }
+            cases.append(
+                .label(
+                    "case \(code):",
+                    [.line("return .\(escaped(response.caseName))(try await \(response.path).decode(from: response))")]
+                )
+            )
+        }
+        for response in ranges {
+            guard case .range(let digit) = response.status else { continue }
+            cases.append(
+                .label(
+                    "case \(digit)00...\(digit)99:",
+                    [
+                        .line(
+                            "return .\(response.caseName)(statusCode: response.statusCode, try await \(response.path).decode(from: response))"
+                        )
+                    ]
+                )
+            )
+        }
+        let last: String
+        if let response = operation.responses.first(where: { $0.status == .default }) {
+            last =
+                "return .`default`(statusCode: response.statusCode, try await \(response.path).decode(from: response))"
+        } else {
+            last = "return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)"
+        }
+        let body: [Statement] =
+            cases.isEmpty
+            ? [.line(last)] : [.block("switch response.statusCode", cases + [.label("default:", [.line(last)])])]
+        var declarations: [Declaration] = [
+            .type(
+                TypeDeclaration(
+                    keyword: .extension,
+                    name: "\(operation.path).Output",
+                    members: [decodeFunction(body: body)]
+                )
+            )
+        ]
+        for response in operation.responses where !response.isComponent {
+            declarations.append(decoder(of: response))
+        }
+        return declarations
+    }
+
+    private func decodeFunction(body: [Statement]) -> Declaration {
+        .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                modifiers: "static ",
+                name: "func decode",
+                parameters: [.init(label: "from response", type: "OpenAPISwiftRuntime.ClientResponse")],
+                effects: "async throws",
+                result: "Self",
+                body: body
+            )
+        )
+    }
+
+    private func decoder(of response: TranslatedResponse) -> Declaration {
+        var body: [Statement] = []
+        var arguments: [String] = []
+        if !response.headers.isEmpty {
+            body += headerReads(response.headers, from: "response", as: "\(response.path).Headers")
+            arguments.append("headers: headers")
+        }
+        if let responseBody = response.body {
+            body += bodyReads(responseBody, from: "response")
+            arguments.append("body: body")
+        }
+        body.append(.line("return Self(\(arguments.joined(separator: ", ")))"))
+        return .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: response.path,
+                members: [decodeFunction(body: body)]
+            )
+        )
+    }
+}
+
+// MARK: What client and server share
+
+/// A value as an argument of an encoding function, with a closure where its own conformance does not serve.
+func argument(_ field: TranslatedParameter, _ value: String) -> String {
+    let type: SwiftType = field.type.unwrapped
+    return type.containsDate ? "\(value), \(Snippets.writerClosure(type))" : value
+}
+
+/// A statement that adds a header field.
+func addHeader(_ field: TranslatedParameter, of value: String, to message: String) -> String {
+    let function: String = field.isJSON ? "addJSONHeader" : "addHeader"
+    return "try \(message).\(function)(\(stringLiteral(field.key)), \(argument(field, value)))"
+}
+
+/// A statement that sets the body to `value`.
+func setBody(_ item: TranslatedBody.Case, of message: String) -> String {
+    guard item.isJSON else {
+        return "try \(message).setBody(value, contentType: \(stringLiteral(item.mediaType.normalized)))"
+    }
+    let hasCharset: Bool = item.mediaType.parameters.contains { $0.name.lowercased() == "charset" }
+    let contentType: String = item.mediaType.normalized + (hasCharset ? "" : "; charset=utf-8")
+    let closure: String = item.type.containsDate ? ", \(Snippets.writerClosure(item.type))" : ""
+    return "try \(message).setJSONBody(value, contentType: \(stringLiteral(contentType))\(closure))"
+}
+
+/// Statements that read header fields into `headers`.
+func headerReads(_ fields: [TranslatedParameter], from message: String, as type: String) -> [Statement] {
+    var statements: [Statement] = [.line("let headers = \(type)(")]
+    for (index, field) in fields.enumerated() {
+        let function: String = field.isJSON ? "jsonHeader" : "header"
+        let shape: String = field.isJSON ? "" : ", \(field.shape)"
+        let read: String =
+            "try \(message).\(field.type.isOptional ? function : "required\(function.prefix(1).uppercased())\(function.dropFirst())")(\(stringLiteral(field.key))\(shape), \(typeArgument(field.type.unwrapped)))"
+        statements.append(.line("    \(escaped(field.name)): \(read)\(index + 1 < fields.count ? "," : "")"))
+    }
+    statements.append(.line(")"))
+    return statements
+}
+
+/// A type as an argument of a decoding function: itself, or a closure where its own conformance does not serve.
+func typeArgument(_ type: SwiftType) -> String {
+    type.containsDate ? Snippets.readerClosure(type) : "\(type.text).self"
+}
+
+/// Statements that read a body into `body`.
+func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
+    let names: [String] = body.cases.map { stringLiteral($0.mediaType.normalized) }
+    func value(_ item: TranslatedBody.Case) -> String {
+        guard item.isJSON else { return "try \(message).rawBody()" }
+        if item.type.containsDate { return "try await \(message).json(\(Snippets.readerClosure(item.type)))" }
+        let type: String = item.type.isOptional ? "(\(item.type.text))" : item.type.text
+        return "try await \(message).json(\(type).self)"
+    }
+    if body.cases.count == 1, let item = body.cases.first {
+        return [
+            .line("try \(message).requireContentType(\(names[0]))"),
+            .line("let body: \(body.path) = .\(escaped(item.name))(\(value(item)))"),
+        ]
+    }
+    var cases: [Statement] = []
+    for (index, item) in body.cases.enumerated() {
+        let label: String = index + 1 < body.cases.count ? "case \(index):" : "default:"
+        cases.append(.label(label, [.line("body = .\(escaped(item.name))(\(value(item)))")]))
+    }
+    return [
+        .line("let body: \(body.path)"),
+        .block("switch try \(message).matchContentType([\(names.joined(separator: ", "))])", cases),
+    ]
+}

@@ -1,0 +1,622 @@
+/// Parameters, bodies, responses and operations to declarations, and to what client and server need to know of them.
+struct OperationTranslator {
+    let document: ResolvedDocument
+    let names: NameAssigner
+    /// Translates the schemas found on the way and collects all diagnostics.
+    var types: SchemaTranslator
+
+    /// Components of kinds other than schema.
+    struct TranslatedComponents: Sendable {
+        var parameters: [Declaration] = []
+        var headers: [Declaration] = []
+        var requestBodies: [Declaration] = []
+        var responses: [Declaration] = []
+        fileprivate(set) var parameterTypes: [String: SwiftType] = [:]
+        fileprivate(set) var headerTypes: [String: SwiftType] = [:]
+        fileprivate(set) var bodies: [String: TranslatedBody] = [:]
+        /// By key, in document order.
+        fileprivate(set) var responseParts: OrderedMap<TranslatedResponse> = .init()
+    }
+
+    private(set) var components = TranslatedComponents()
+
+    init(document: ResolvedDocument, names: NameAssigner, types: SchemaTranslator) {
+        self.document = document
+        self.names = names
+        self.types = types
+    }
+
+    // MARK: Components
+
+    mutating func translateComponents() {
+        translateParameters()
+        translateHeaders()
+        for component in document.requestBodies {
+            var place = SchemaTranslator.Place(path: "Components.RequestBodies")
+            guard let body = translate(component.value.content, named: component.swiftName, in: &place) else {
+                continue
+            }
+            components.bodies[component.key] = body.model
+            components.requestBodies += place.declarations
+        }
+        for component in document.responses {
+            var place = SchemaTranslator.Place(path: "Components.Responses")
+            let model: TranslatedResponse = translate(
+                component.value,
+                status: .default,
+                named: component.swiftName,
+                isComponent: true,
+                in: &place
+            )
+            components.responseParts[component.key] = model
+            components.responses += place.declarations
+        }
+    }
+
+    private mutating func translateParameters() {
+        var place = SchemaTranslator.Place(
+            path: "Components.Parameters",
+            scope: NameScope(taken: Set(document.parameters.map(\.swiftName)))
+        )
+        for component in document.parameters {
+            guard let schema = schema(of: component.value, foundIn: "Components.Parameters.\(component.swiftName)"),
+                let type = componentType(
+                    of: schema,
+                    named: component.swiftName,
+                    documentation: component.value.documentation,
+                    in: &place
+                )
+            else { continue }
+            components.parameterTypes[component.key] = type
+        }
+        components.parameters = place.declarations
+    }
+
+    private mutating func translateHeaders() {
+        var place = SchemaTranslator.Place(
+            path: "Components.Headers",
+            scope: NameScope(taken: Set(document.headers.map(\.swiftName)))
+        )
+        for component in document.headers {
+            let schema: Schema? = component.value.schema ?? component.value.content.first?.schema
+            guard let schema,
+                let type = componentType(
+                    of: schema,
+                    named: component.swiftName,
+                    documentation: component.value.documentation,
+                    in: &place
+                )
+            else { continue }
+            components.headerTypes[component.key] = type
+        }
+        components.headers = place.declarations
+    }
+
+    /// Declares a component's type under its own name: an alias where the schema needs no type.
+    private mutating func componentType(
+        of schema: Schema,
+        named name: String,
+        documentation: String?,
+        in place: inout SchemaTranslator.Place
+    ) -> SwiftType? {
+        let full: String = "\(place.path).\(name)"
+        if let type = types.simpleType(of: schema), types.schemas.unsupportedReason(of: schema) == nil {
+            place.declarations.append(.alias(documentation: documentation, name: name, target: type.text))
+            return type.containsDate || type == .body ? .alias(full, type) : .named(full)
+        }
+        // The name is this component's own, so it may be claimed once more.
+        var inner = SchemaTranslator.Place(path: place.path)
+        let type: SwiftType? = types.type(of: schema, named: name, in: &inner)
+        place.declarations += inner.declarations
+        return type
+    }
+
+    private mutating func schema(of parameter: Parameter, foundIn: String) -> Schema? {
+        if let schema = parameter.schema { return schema }
+        if let content = parameter.content.first {
+            if MediaTypeName(content.name)?.coding == .json, parameter.location == .header {
+                return content.schema ?? Schema(position: parameter.position)
+            }
+            types.diagnostics.warn(
+                "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: "
+                    + "content of type '\(content.name)' is not supported there.",
+                at: parameter.position,
+                foundIn: foundIn
+            )
+            return nil
+        }
+        return Schema(position: parameter.position, kinds: [.string])
+    }
+
+    // MARK: Operations
+
+    mutating func translate(_ resolved: ResolvedOperation) -> TranslatedOperation {
+        let path: String = "Operations.\(resolved.typeName)"
+        let inputPath: String = "\(path).Input"
+        var pathPlace = SchemaTranslator.Place(path: "\(inputPath).Path")
+        var queryPlace = SchemaTranslator.Place(path: "\(inputPath).Query")
+        var headerPlace = SchemaTranslator.Place(path: "\(inputPath).Headers")
+        let pathFields: [TranslatedParameter] = fields(of: resolved, at: .path, in: &pathPlace)
+        let queryFields: [TranslatedParameter] = fields(of: resolved, at: .query, in: &queryPlace)
+        let headerFields: [TranslatedParameter] = fields(of: resolved, at: .header, in: &headerPlace)
+        warnAboutOtherPlaces(resolved)
+
+        var inputPlace = SchemaTranslator.Place(path: inputPath)
+        let body: TranslatedBody? = requestBody(of: resolved, in: &inputPlace)
+        let isBodyRequired: Bool = resolved.requestBody?.value.isRequired ?? false
+
+        var outputPlace = SchemaTranslator.Place(path: "\(path).Output")
+        var responses: [TranslatedResponse] = []
+        for (status, response) in resolved.responses {
+            responses.append(translate(response, status: status, in: &outputPlace))
+        }
+        let acceptable: [(name: String, mediaType: String)] = acceptableTypes(of: responses)
+
+        var input = InputDeclaration(path: path)
+        input.addGroup("path", "Path", fields: pathFields, nested: pathPlace.declarations)
+        input.addGroup("query", "Query", fields: queryFields, nested: queryPlace.declarations)
+        input.addGroup(
+            "headers",
+            "Headers",
+            fields: headerFields,
+            nested: headerPlace.declarations,
+            accept: acceptable.isEmpty ? nil : "\(path).AcceptableContentType"
+        )
+        input.addBody(body, isRequired: isBodyRequired, nested: inputPlace.declarations)
+
+        var members: [Declaration] = [
+            .property(
+                PropertyDeclaration(
+                    modifiers: "static ",
+                    isConstant: true,
+                    name: "id",
+                    type: "Swift.String",
+                    initialValue: stringLiteral(resolved.operation.documentName)
+                )
+            ),
+            input.declaration,
+            OutputDeclaration(path: path, responses: responses).declaration(nested: outputPlace.declarations),
+        ]
+        if !acceptable.isEmpty { members.append(acceptableDeclaration(acceptable)) }
+        return TranslatedOperation(
+            path: path,
+            methodName: resolved.methodName,
+            operation: resolved.operation,
+            pathFields: pathFields,
+            queryFields: queryFields,
+            headerFields: headerFields,
+            body: body,
+            isBodyRequired: isBodyRequired,
+            responses: responses,
+            acceptable: acceptable,
+            declaration: .type(
+                TypeDeclaration(
+                    documentation: OperationTranslator.documentation(of: resolved.operation),
+                    keyword: .enumeration,
+                    name: resolved.typeName,
+                    members: members
+                )
+            )
+        )
+    }
+
+    /// Summary, description, and the request it stands for.
+    static func documentation(of operation: Operation) -> String {
+        let parts: [String?] = [
+            operation.summary, operation.documentation, "- Remark: HTTP `\(operation.method) \(operation.path)`.",
+        ]
+        return parts.compactMap { $0 }.joined(separator: "\n\n")
+    }
+
+    private mutating func warnAboutOtherPlaces(_ resolved: ResolvedOperation) {
+        for parameter in resolved.parameters {
+            let value: Parameter = parameter.value
+            guard value.location == .cookie || value.location == .querystring else { continue }
+            types.diagnostics.warn(
+                "The \(value.location.rawValue) parameter '\(value.name)' is left out: it is not supported.",
+                at: value.position,
+                foundIn: "Operations.\(resolved.typeName)"
+            )
+        }
+    }
+
+    // MARK: Parameters
+
+    private mutating func fields(
+        of resolved: ResolvedOperation,
+        at location: Parameter.Location,
+        in place: inout SchemaTranslator.Place
+    ) -> [TranslatedParameter] {
+        var scope = NameScope(taken: location == .header ? [names.memberName("accept")] : [])
+        var result: [TranslatedParameter] = []
+        for parameter in resolved.parameters where parameter.value.location == location {
+            let value: Parameter = parameter.value
+            if location == .header, ["accept", "content-type", "authorization"].contains(value.name.lowercased()) {
+                continue
+            }
+            guard let style = style(of: value, foundIn: place.path),
+                let schema = schema(of: value, foundIn: place.path)
+            else { continue }
+            let type: SwiftType?
+            switch parameter {
+            case .component(let component): type = components.parameterTypes[component.key]
+            case .inline:
+                type = types.type(of: schema, named: "\(names.typeName(value.name))Payload", in: &place)
+            }
+            guard let type, type.unwrapped != .body else { continue }
+            let isRequired: Bool = value.isRequired || location == .path
+            result.append(
+                TranslatedParameter(
+                    key: value.name,
+                    name: scope.claim(names.memberName(value.name)),
+                    type: isRequired ? type : type.asOptional,
+                    documentation: value.documentation,
+                    isDeprecated: value.isDeprecated,
+                    style: style.name,
+                    explode: style.explode,
+                    isJSON: value.schema == nil && !value.content.isEmpty,
+                    shape: shape(of: schema)
+                )
+            )
+        }
+        return result
+    }
+
+    private mutating func style(of parameter: Parameter, foundIn: String) -> (name: String, explode: Bool)? {
+        let standard: String = parameter.location == .query ? "form" : "simple"
+        let name: String = parameter.style ?? standard
+        let explode: Bool = parameter.explode ?? (name == "form" || name == "deepObject")
+        switch (parameter.location, name) {
+        case (.path, "simple"): return (name, false)
+        case (.query, "form"): return (name, explode)
+        case (.query, "deepObject") where explode: return (name, true)
+        case (.header, "simple") where !explode: return (name, false)
+        default:
+            types.diagnostics.warn(
+                "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: "
+                    + "style '\(name)'\(explode ? "" : " without explode") is not supported there.",
+                at: parameter.position,
+                foundIn: foundIn
+            )
+            return nil
+        }
+    }
+
+    /// Source of a `ParameterShape`, which says how text becomes JSON.
+    private func shape(of schema: Schema, depth: Int = 0) -> String {
+        guard depth < 4 else { return ".any" }
+        switch types.schemas.shape(of: schema) {
+        case .reference(let entry): return shape(of: entry.schema, depth: depth + 1)
+        case .scalar(let type):
+            switch type {
+            case .bool: return ".boolean"
+            case .int, .int32, .int64, .double, .float: return ".number"
+            case .value, .valueObject, .valueArray: return ".any"
+            default: return ".string"
+            }
+        case .stringEnumeration: return ".string"
+        case .integerEnumeration: return ".number"
+        case .array(let items): return ".array(\(shape(of: items, depth: depth + 1)))"
+        case .object:
+            let properties: [String] = schema.properties.map { (property: Schema.Property) in
+                "\(stringLiteral(property.name)): \(shape(of: property.schema, depth: depth + 1))"
+            }
+            let additional: String
+            switch schema.additionalProperties {
+            case .schema(let value): additional = shape(of: value, depth: depth + 1)
+            case .allowed: additional = ".any"
+            case .unspecified, .forbidden: additional = "nil"
+            }
+            return
+                ".object([\(properties.isEmpty ? ":" : properties.joined(separator: ", "))], additional: \(additional))"
+        case .allOf(let members), .anyOf(let members), .oneOf(let members):
+            let shapes: [String] = members.map { shape(of: $0, depth: depth + 1) }
+            return shapes.count == 1 ? shapes[0] : ".choice([\(shapes.joined(separator: ", "))])"
+        case .unsupported: return ".any"
+        }
+    }
+
+    // MARK: Bodies
+
+    private mutating func requestBody(
+        of resolved: ResolvedOperation,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedBody? {
+        switch resolved.requestBody {
+        case .component(let component)?: return components.bodies[component.key]
+        case .inline(let body)?: return translate(body.content, named: "Body", in: &place)?.model
+        case nil: return nil
+        }
+    }
+
+    /// Declares the enum of a body. `nil` when no media type is supported.
+    private mutating func translate(
+        _ content: [MediaType],
+        named name: String,
+        in place: inout SchemaTranslator.Place
+    ) -> (model: TranslatedBody, declared: Bool)? {
+        let path: String = "\(place.path).\(name)"
+        var inner = SchemaTranslator.Place(path: path)
+        var scope = NameScope()
+        var cases: [TranslatedBody.Case] = []
+        for item in content {
+            guard let mediaType = MediaTypeName(item.name) else { continue }
+            let type: SwiftType?
+            switch mediaType.coding {
+            case .json:
+                if let schema = item.schema {
+                    let hint: String = "\(names.typeName(names.contentName(mediaType)))Payload"
+                    type = types.type(of: schema, named: hint, in: &inner)
+                } else {
+                    type = .value
+                }
+            case .raw: type = .body
+            case .form, .multipart:
+                types.diagnostics.warn(
+                    "The media type '\(item.name)' is left out: it is not supported yet.",
+                    at: item.position,
+                    foundIn: path
+                )
+                type = nil
+            }
+            guard let type, mediaType.coding != .json || !isStream(type) else { continue }
+            cases.append(
+                TranslatedBody.Case(
+                    name: scope.claim(names.contentName(mediaType)),
+                    mediaType: mediaType,
+                    contentType: item.name,
+                    isJSON: mediaType.coding == .json,
+                    type: type
+                )
+            )
+        }
+        guard !cases.isEmpty else { return nil }
+        let model = TranslatedBody(path: path, cases: cases)
+        place.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
+        return (model, true)
+    }
+
+    private func isStream(_ type: SwiftType) -> Bool {
+        switch type {
+        case .body: true
+        case .alias(_, let inner): isStream(inner)
+        default: false
+        }
+    }
+
+    private func bodyDeclaration(_ body: TranslatedBody, named name: String, nested: [Declaration]) -> Declaration {
+        var members: [Declaration] = nested
+        for item in body.cases {
+            members.append(
+                .enumCase(documentation: "`\(item.contentType)`", text: "\(escaped(item.name))(\(item.type.text))")
+            )
+        }
+        for item in body.cases {
+            var cases: [Statement] = [.label("case .\(escaped(item.name))(let body):", [.line("return body")])]
+            if body.cases.count > 1 {
+                cases.append(
+                    .label(
+                        "default:",
+                        [
+                            .line(
+                                "throw OpenAPISwiftRuntime.unexpectedBody(expected: \(stringLiteral(item.name)), found: self)"
+                            )
+                        ]
+                    )
+                )
+            }
+            members.append(
+                .property(
+                    PropertyDeclaration(
+                        documentation: "The body as `\(item.contentType)`; throws when it is another.",
+                        name: escaped(item.name),
+                        type: item.type.text,
+                        effects: "throws",
+                        body: [.block("switch self", cases)]
+                    )
+                )
+            )
+        }
+        return .type(
+            TypeDeclaration(keyword: .enumeration, name: name, inherits: ["Sendable", "Hashable"], members: members)
+        )
+    }
+
+    // MARK: Responses
+
+    private mutating func translate(
+        _ response: Placed<Response>,
+        status: ResponseStatus,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedResponse {
+        switch response {
+        case .component(let component):
+            guard var model = components.responseParts[component.key] else {
+                return translate(
+                    component.value,
+                    status: status,
+                    named: StatusNames.typeName(status),
+                    isComponent: false,
+                    in: &place
+                )
+            }
+            model.status = status
+            model.caseName = StatusNames.caseName(status)
+            return model
+        case .inline(let value):
+            return translate(
+                value,
+                status: status,
+                named: StatusNames.typeName(status),
+                isComponent: false,
+                in: &place
+            )
+        }
+    }
+
+    private mutating func translate(
+        _ response: Response,
+        status: ResponseStatus,
+        named name: String,
+        isComponent: Bool,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedResponse {
+        var inner = SchemaTranslator.Place(path: "\(place.path).\(escaped(name))")
+        var headerPlace = SchemaTranslator.Place(path: "\(inner.path).Headers")
+        let headers: [TranslatedParameter] = self.headers(of: response, in: &headerPlace)
+        let body: TranslatedBody? = translate(response.content, named: "Body", in: &inner)?.model
+        var structure = StructDeclaration(name: escaped(name), documentation: response.documentation)
+        if !headers.isEmpty {
+            var group = StructDeclaration(name: "Headers")
+            group.nested = headerPlace.declarations
+            group.fields = headers.map { StructDeclaration.Field($0) }
+            structure.nested.append(group.declaration)
+            structure.fields.append(
+                StructDeclaration.Field(
+                    name: "headers",
+                    type: headerPlace.path,
+                    defaultValue: group.hasDefaults ? ".init()" : nil,
+                    documentation: "The response's header fields."
+                )
+            )
+        }
+        structure.nested += inner.declarations
+        if let body {
+            structure.fields.append(
+                StructDeclaration.Field(name: "body", type: body.path, documentation: "The response's body.")
+            )
+        }
+        place.declarations.append(structure.declaration)
+        return TranslatedResponse(
+            status: status,
+            caseName: StatusNames.caseName(status),
+            path: inner.path,
+            isComponent: isComponent,
+            headers: headers,
+            body: body,
+            documentation: response.documentation
+        )
+    }
+
+    private mutating func headers(
+        of response: Response,
+        in place: inout SchemaTranslator.Place
+    ) -> [TranslatedParameter] {
+        var scope = NameScope()
+        var result: [TranslatedParameter] = []
+        for (key, referenced) in response.headers {
+            let header: Header
+            var type: SwiftType?
+            switch referenced {
+            case .inline(let value):
+                header = value
+            case .reference(let reference):
+                guard let name = reference.componentName(in: .headers),
+                    let component = document.headers.first(where: { $0.key == name })
+                else { continue }
+                header = component.value
+                type = components.headerTypes[name]
+            }
+            guard header.style == nil || header.style == "simple", header.explode != true else {
+                types.diagnostics.warn(
+                    "The response header '\(key)' is left out: only style 'simple' without explode is supported.",
+                    at: header.position,
+                    foundIn: place.path
+                )
+                continue
+            }
+            let isJSON: Bool = header.content.first.flatMap { MediaTypeName($0.name) }?.coding == .json
+            guard header.content.isEmpty || isJSON else {
+                types.diagnostics.warn(
+                    "The response header '\(key)' is left out: its content type is not supported.",
+                    at: header.position,
+                    foundIn: place.path
+                )
+                continue
+            }
+            let schema: Schema =
+                header.schema ?? header.content.first?.schema ?? Schema(position: header.position, kinds: [.string])
+            if type == nil {
+                type = types.type(of: schema, named: "\(names.typeName(key))Payload", in: &place)
+            }
+            guard let type, !isStream(type) else { continue }
+            let isOptional: Bool = !header.isRequired || types.schemas.isNullable(schema)
+            result.append(
+                TranslatedParameter(
+                    key: key,
+                    name: scope.claim(names.memberName(key)),
+                    type: isOptional ? type.asOptional : type,
+                    documentation: header.documentation,
+                    isDeprecated: header.isDeprecated,
+                    style: "simple",
+                    explode: false,
+                    isJSON: isJSON,
+                    shape: shape(of: schema)
+                )
+            )
+        }
+        return result
+    }
+
+    // MARK: Acceptable content
+
+    private func acceptableTypes(of responses: [TranslatedResponse]) -> [(name: String, mediaType: String)] {
+        var seen: Set<String> = []
+        var scope = NameScope(taken: ["other"])
+        var result: [(name: String, mediaType: String)] = []
+        for item in responses.flatMap({ $0.body?.cases ?? [] }) where seen.insert(item.mediaType.essence).inserted {
+            var mediaType: MediaTypeName = item.mediaType
+            mediaType.parameters = []
+            result.append((scope.claim(names.contentName(mediaType)), mediaType.essence))
+        }
+        return result
+    }
+
+    private func acceptableDeclaration(_ types: [(name: String, mediaType: String)]) -> Declaration {
+        var members: [Declaration] = types.map { (name: String, mediaType: String) in
+            .enumCase(documentation: nil, text: escaped(name))
+        }
+        members.append(.enumCase(documentation: nil, text: "other(Swift.String)"))
+        let fromText: [Statement] =
+            types.map { (name: String, mediaType: String) in
+                .label("case \(stringLiteral(mediaType)):", [.line("self = .\(escaped(name))")])
+            } + [.label("default:", [.line("self = .other(rawValue)")])]
+        let toText: [Statement] =
+            types.map { (name: String, mediaType: String) in
+                .label("case .\(escaped(name)):", [.line("return \(stringLiteral(mediaType))")])
+            } + [.label("case .other(let text):", [.line("return text")])]
+        members.append(
+            .function(
+                FunctionDeclaration(
+                    name: "init?",
+                    parameters: [.init(label: "rawValue", type: "Swift.String")],
+                    body: [.block("switch rawValue.lowercased()", fromText)]
+                )
+            )
+        )
+        members.append(
+            .property(
+                PropertyDeclaration(name: "rawValue", type: "Swift.String", body: [.block("switch self", toText)])
+            )
+        )
+        let all: [String] = types.map { ".\(escaped($0.name))" }
+        members.append(
+            .property(
+                PropertyDeclaration(
+                    modifiers: "static ",
+                    name: "allCases",
+                    type: "[Self]",
+                    body: [.line("[\(all.joined(separator: ", "))]")]
+                )
+            )
+        )
+        return .type(
+            TypeDeclaration(
+                keyword: .enumeration,
+                name: "AcceptableContentType",
+                inherits: ["OpenAPISwiftRuntime.AcceptableProtocol"],
+                members: members
+            )
+        )
+    }
+}

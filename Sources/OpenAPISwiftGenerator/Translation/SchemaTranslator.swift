@@ -1,0 +1,894 @@
+/// Schemas to Swift types.
+///
+/// Types read themselves from a `JSONReader` with a switch over a table of keys, and write themselves with keys already
+/// in order. `Codable` and `Hashable` come from `JSONCodable`'s default implementations: synthesis was measured to be
+/// more than half of what such types cost the compiler.
+struct SchemaTranslator {
+    let schemas: SchemaCatalog
+    let names: NameAssigner
+    var diagnostics: Diagnostics
+
+    /// Where types are being declared: a type's full name, the names taken in it, and the declarations so far.
+    struct Place {
+        /// `Components.Schemas` for instance.
+        var path: String
+        var scope: NameScope
+        var declarations: [Declaration] = []
+        /// The key of the component schema around, where there is one.
+        var owner: String?
+
+        init(path: String, scope: NameScope = NameScope(), owner: String? = nil) {
+            self.path = path
+            self.scope = scope
+            self.owner = owner
+        }
+    }
+
+    // MARK: Components
+
+    /// The declarations inside `Components.Schemas`.
+    mutating func translateComponents() -> [Declaration] {
+        var place = Place(path: "Components.Schemas", scope: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
+        for entry in schemas.entries {
+            translate(entry, in: &place)
+        }
+        return place.declarations
+    }
+
+    private mutating func translate(_ entry: SchemaCatalog.Entry, in place: inout Place) {
+        place.owner = entry.key
+        let documentation: String? = entry.schema.documentation
+        if let override = entry.override {
+            place.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: override))
+            return
+        }
+        if let reason = schemas.unsupportedReason(of: entry.schema) {
+            diagnostics.warn(
+                "The schema '\(entry.key)' is left out: \(reason) is not supported.",
+                at: entry.schema.position,
+                foundIn: "Components.Schemas.\(entry.swiftName) (#/components/schemas/\(entry.key))"
+            )
+            return
+        }
+        warnAboutFurtherTypes(entry.schema, foundIn: "Components.Schemas.\(entry.swiftName)")
+        switch schemas.shape(of: entry.schema) {
+        case .reference, .scalar:
+            let type: SwiftType = aliasedType(of: entry.schema) ?? .value
+            place.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: type.text))
+        case .array(let items):
+            let index: Int = place.declarations.count
+            let type: SwiftType = arrayType(of: items, named: entry.swiftName, in: &place)
+            place.declarations.insert(
+                .alias(documentation: documentation, name: entry.swiftName, target: type.text),
+                at: index
+            )
+        default:
+            declare(entry.schema, named: entry.swiftName, in: &place)
+        }
+    }
+
+    // MARK: Types of places
+
+    /// The type of a schema, declaring what must be declared under a name. `nil` for what has no counterpart.
+    mutating func type(of schema: Schema, named name: String, in place: inout Place) -> SwiftType? {
+        if let reason = schemas.unsupportedReason(of: schema) {
+            diagnostics.warn(
+                "\(name) in \(place.path) is left out: \(reason) is not supported.",
+                at: schema.position,
+                foundIn: place.path
+            )
+            return nil
+        }
+        warnAboutFurtherTypes(schema, foundIn: "\(place.path).\(name)")
+        if let type = simpleType(of: schema) { return type }
+        switch schemas.shape(of: schema) {
+        case .array(let items):
+            let alias: String = place.scope.claim(name)
+            let index: Int = place.declarations.count
+            let type: SwiftType = arrayType(of: items, named: alias, in: &place)
+            place.declarations.insert(.alias(documentation: nil, name: alias, target: type.text), at: index)
+            return .named("\(place.path).\(alias)")
+        default:
+            let claimed: String = place.scope.claim(name)
+            // A composition that `null` reduced to one member is that member.
+            declare(schema, named: claimed, in: &place)
+            return .named("\(place.path).\(claimed)")
+        }
+    }
+
+    /// The type of a schema that needs no declaration of its own.
+    func simpleType(of schema: Schema) -> SwiftType? {
+        switch schemas.shape(of: schema) {
+        case .scalar(let type): return type
+        case .reference(let entry):
+            let name: String = "Components.Schemas.\(entry.swiftName)"
+            if entry.override == nil, let type = aliasedType(of: entry.schema), type.containsDate || type == .body {
+                return .alias(name, type)
+            }
+            return .named(name)
+        case .array(let items):
+            guard let element = simpleType(of: items) else { return nil }
+            return .array(isNullableElement(items) ? element.asOptional : element)
+        default: return nil
+        }
+    }
+
+    /// What a component's alias stands for; `nil` when the component is a type of its own.
+    private func aliasedType(of schema: Schema) -> SwiftType? {
+        simpleType(of: schema)
+    }
+
+    private mutating func arrayType(of items: Schema, named name: String, in place: inout Place) -> SwiftType {
+        if let element = simpleType(of: items) {
+            return .array(isNullableElement(items) ? element.asOptional : element)
+        }
+        let element: SwiftType =
+            type(of: items, named: "\(names.typeName(name))Payload", in: &place) ?? .value
+        return .array(element)
+    }
+
+    /// Elements are optional only where the schema itself says so and is a scalar; compatible callers rely on it.
+    private func isNullableElement(_ schema: Schema) -> Bool {
+        guard schema.reference == nil, schemas.isNullable(schema) else { return false }
+        if case .scalar = schemas.shape(of: schema) { return true }
+        return false
+    }
+
+    private mutating func warnAboutFurtherTypes(_ schema: Schema, foundIn: String) {
+        guard schema.kinds.count > 1, schema.reference == nil else { return }
+        diagnostics.warn(
+            "Of several types only the first, '\(schema.kinds[0].rawValue)', is used.",
+            at: schema.position,
+            remedy: "use 'oneOf' or 'anyOf' with one type each",
+            foundIn: foundIn
+        )
+    }
+
+    // MARK: Declarations
+
+    private mutating func declare(_ schema: Schema, named name: String, in place: inout Place) {
+        var schema: Schema = schema
+        // `oneOf: [X, null]` is X.
+        while let members = schema.allOf ?? schema.anyOf ?? schema.oneOf, members.count > 1 {
+            let remaining: [Schema] = members.filter { !$0.isNull }
+            guard remaining.count == 1 else { break }
+            schema = remaining[0]
+        }
+        switch schemas.shape(of: schema) {
+        case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
+        case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
+        case .object: declareObject(schema, named: name, in: &place)
+        case .allOf(let members): declareAllOf(members, of: schema, named: name, in: &place)
+        case .anyOf(let members): declareAnyOf(members, of: schema, named: name, in: &place)
+        case .oneOf(let members): declareOneOf(members, of: schema, named: name, in: &place)
+        case .reference, .scalar, .array, .unsupported: break
+        }
+    }
+
+    // MARK: Enumerations
+
+    private mutating func declareEnumeration(
+        _ values: [String],
+        of schema: Schema,
+        named name: String,
+        in place: inout Place
+    ) {
+        let cases: [(value: String, name: String, literal: String)] = values.map { (value: String) in
+            (value, names.memberName(value), stringLiteral(value))
+        }
+        declareEnumeration(cases, rawType: "Swift.String", of: schema, named: name, in: &place)
+    }
+
+    private mutating func declareEnumeration(
+        _ values: [Int],
+        of schema: Schema,
+        named name: String,
+        in place: inout Place
+    ) {
+        let cases: [(value: String, name: String, literal: String)] = values.map { (value: Int) in
+            let name: String = value < 0 ? "_n\(value.magnitude)" : "_\(value)"
+            return (String(value), names.overrides[String(value)] ?? name, String(value))
+        }
+        declareEnumeration(cases, rawType: "Swift.Int", of: schema, named: name, in: &place)
+    }
+
+    private mutating func declareEnumeration(
+        _ cases: [(value: String, name: String, literal: String)],
+        rawType: String,
+        of schema: Schema,
+        named name: String,
+        in place: inout Place
+    ) {
+        var scope = NameScope()
+        var seen: Set<String> = []
+        var members: [Declaration] = []
+        for (value, caseName, literal) in cases {
+            guard seen.insert(value).inserted else {
+                diagnostics.warn(
+                    "The enum value \(literal) appears twice, the second is dropped.",
+                    at: schema.position,
+                    foundIn: "\(place.path).\(name)"
+                )
+                continue
+            }
+            members.append(.enumCase(documentation: nil, text: "\(escaped(scope.claim(caseName))) = \(literal)"))
+        }
+        members.append(Snippets.readingInitializer(body: [.line("self = try reader.readEnumeration(Self.self)")]))
+        members.append(Snippets.writingMethod(body: [.line("writer.write(self.rawValue)")]))
+        place.declarations.append(
+            .type(
+                TypeDeclaration(
+                    documentation: schema.documentation,
+                    keyword: .enumeration,
+                    name: name,
+                    inherits: [
+                        rawType, "Codable", "Hashable", "Sendable", "CaseIterable", "StreamingJSON.JSONReadable",
+                        "StreamingJSON.JSONWritable",
+                    ],
+                    members: members
+                )
+            )
+        )
+    }
+
+    // MARK: Objects
+
+    /// A property of a generated struct.
+    private struct Field {
+        var key: String
+        var name: String
+        var type: SwiftType
+        /// Held in a box because the type contains the struct again.
+        var isBoxed: Bool
+        var documentation: String?
+        var isDeprecated: Bool
+    }
+
+    private mutating func declareObject(_ schema: Schema, named name: String, in place: inout Place) {
+        var inner = Place(
+            path: "\(place.path).\(name)",
+            scope: NameScope(taken: ["CodingKeys"]),
+            owner: place.owner
+        )
+        var fields: [Field] = []
+        var memberScope = NameScope()
+        for property in schema.properties {
+            guard let field = field(for: property, of: schema, scope: &memberScope, in: &inner) else { continue }
+            fields.append(field)
+        }
+        for required in schema.required where !schema.properties.contains(where: { $0.name == required }) {
+            diagnostics.warn(
+                "'\(required)' is required but not among the properties, it is left out.",
+                at: schema.position,
+                foundIn: inner.path
+            )
+        }
+        let additional: Field? = additionalField(of: schema, scope: &memberScope, in: &inner)
+        var members: [Declaration] = inner.declarations
+        for field in fields {
+            members += storedProperty(field, scope: &memberScope)
+        }
+        if let additional { members += storedProperty(additional, scope: &memberScope) }
+        members.append(memberwiseInitializer(of: fields, additional: additional, named: name))
+        if !fields.isEmpty {
+            members.append(codingKeys(of: fields.map { ($0.name, $0.key) }))
+            members.append(keyTable(of: fields))
+        }
+        members.append(reader(of: fields, additional: additional, schema: schema, typeName: name))
+        members.append(writer(of: fields, additional: additional))
+        place.declarations.append(
+            .type(
+                TypeDeclaration(
+                    documentation: schema.documentation,
+                    attributes: schema.isDeprecated ? ["@available(*, deprecated)"] : [],
+                    keyword: .structure,
+                    name: name,
+                    inherits: Snippets.valueConformances,
+                    members: members
+                )
+            )
+        )
+    }
+
+    private mutating func field(
+        for property: Schema.Property,
+        of schema: Schema,
+        scope: inout NameScope,
+        in place: inout Place
+    ) -> Field? {
+        if schemas.isBinary(property.schema) {
+            diagnostics.warn(
+                "The property '\(property.name)' is left out: binary data has no JSON form.",
+                at: property.schema.position,
+                remedy: "use base64: 'format: byte' or 'contentEncoding: base64'",
+                foundIn: place.path
+            )
+            return nil
+        }
+        let hint: String = "\(names.typeName(property.name))Payload"
+        guard var type = type(of: property.schema, named: hint, in: &place) else { return nil }
+        if !schema.required.contains(property.name) || schemas.isNullable(property.schema) { type = type.asOptional }
+        return Field(
+            key: property.name,
+            name: scope.claim(names.memberName(property.name)),
+            type: type,
+            isBoxed: isRecursive(property.schema, owner: place.owner),
+            documentation: property.schema.documentation,
+            isDeprecated: property.schema.isDeprecated
+        )
+    }
+
+    /// Whether a schema leads back to the component it stands in with nothing but references in between.
+    private func isRecursive(_ schema: Schema, owner: String?) -> Bool {
+        switch schemas.shape(of: schema) {
+        case .reference(let entry): schemas.isRecursive(from: owner, to: entry)
+        default: false
+        }
+    }
+
+    private mutating func additionalField(
+        of schema: Schema,
+        scope: inout NameScope,
+        in place: inout Place
+    ) -> Field? {
+        let type: SwiftType
+        switch schema.additionalProperties {
+        case .unspecified, .forbidden: return nil
+        case .allowed: type = .valueObject
+        case .schema(let value):
+            let hint: String = "\(names.typeName("additionalProperties"))Payload"
+            guard var valueType = self.type(of: value, named: hint, in: &place) else { return nil }
+            if schemas.isNullable(value) { valueType = valueType.asOptional }
+            type = .dictionary(valueType)
+        }
+        return Field(
+            key: "",
+            name: scope.claim(names.memberName("additionalProperties")),
+            type: type,
+            isBoxed: false,
+            documentation: "Members of the object that are not listed above, by key.",
+            isDeprecated: false
+        )
+    }
+
+    private func storedProperty(_ field: Field, scope: inout NameScope) -> [Declaration] {
+        let attributes: [String] = field.isDeprecated ? ["@available(*, deprecated)"] : []
+        guard field.isBoxed else {
+            return [
+                .property(
+                    PropertyDeclaration(
+                        documentation: field.documentation,
+                        attributes: attributes,
+                        name: escaped(field.name),
+                        type: field.type.text
+                    )
+                )
+            ]
+        }
+        let storage: String = boxName(field)
+        let box: String = "OpenAPISwiftRuntime.IndirectValue<\(field.type.unwrapped.text)>"
+        let isOptional: Bool = field.type.isOptional
+        return [
+            .property(
+                PropertyDeclaration(access: .private, name: storage, type: isOptional ? "\(box)?" : box)
+            ),
+            .property(
+                PropertyDeclaration(
+                    documentation: field.documentation,
+                    attributes: attributes,
+                    name: escaped(field.name),
+                    type: field.type.text,
+                    accessors: [
+                        .block("get", [.line("self.\(storage)\(isOptional ? "?" : "").value")]),
+                        .block(
+                            "set",
+                            [
+                                .line(
+                                    "self.\(storage) = \(isOptional ? "newValue.map { .init($0) }" : ".init(newValue)")"
+                                )
+                            ]
+                        ),
+                    ]
+                )
+            ),
+        ]
+    }
+
+    private func boxName(_ field: Field) -> String { "__\(field.name)" }
+
+    private func memberwiseInitializer(of fields: [Field], additional: Field?, named name: String) -> Declaration {
+        var parameters: [FunctionDeclaration.Parameter] = []
+        var body: [Statement] = []
+        for field in fields + (additional.map { [$0] } ?? []) {
+            let isAdditional: Bool = field.key.isEmpty && field.name == additional?.name
+            parameters.append(
+                .init(
+                    label: escaped(field.name),
+                    type: field.type.text,
+                    defaultValue: isAdditional ? ".init()" : field.type.isOptional ? "nil" : nil
+                )
+            )
+            if field.isBoxed {
+                let value: String =
+                    field.type.isOptional ? "\(escaped(field.name)).map { .init($0) }" : ".init(\(escaped(field.name)))"
+                body.append(.line("self.\(boxName(field)) = \(value)"))
+            } else {
+                body.append(.line("self.\(escaped(field.name)) = \(escaped(field.name))"))
+            }
+        }
+        return .function(
+            FunctionDeclaration(
+                documentation: "Creates a `\(name)`.",
+                name: "init",
+                parameters: parameters,
+                body: body
+            )
+        )
+    }
+
+    private func codingKeys(of keys: [(name: String, key: String)]) -> Declaration {
+        let cases: [Declaration] = keys.map { (name: String, key: String) in
+            Declaration.enumCase(documentation: nil, text: "\(escaped(name)) = \(stringLiteral(key))")
+        }
+        return .text(
+            ["\(Snippets.accessPlaceholder)enum CodingKeys: Swift.String, CodingKey {"]
+                + cases.map { (declaration: Declaration) -> String in
+                    if case .enumCase(_, let text) = declaration { "    case \(text)" } else { "" }
+                } + ["}"]
+        )
+    }
+
+    private func keyTable(of fields: [Field]) -> Declaration {
+        let keys: [String] = fields.map { stringLiteral($0.key) }
+        return .property(
+            PropertyDeclaration(
+                access: .private,
+                modifiers: "static ",
+                isConstant: true,
+                name: "__keys",
+                type: "StreamingJSON.JSONKeys",
+                initialValue: "StreamingJSON.JSONKeys(\(keys.joined(separator: ", ")))"
+            )
+        )
+    }
+
+    private func reader(of fields: [Field], additional: Field?, schema: Schema, typeName: String) -> Declaration {
+        var body: [Statement] = []
+        for (index, field) in fields.enumerated() {
+            body.append(.line("var v\(index): \(field.type.asOptional.text) = nil"))
+        }
+        if let additional { body.append(.line("var additional: \(additional.type.text) = .init()")) }
+        body.append(.line("try reader.beginObject()"))
+        var cases: [Statement] = fields.enumerated().map { (index: Int, field: Field) in
+            let read: String = Snippets.read(field.type.unwrapped)
+            let value: String =
+                field.type.isOptional ? "try reader.readNullIfPresent() ? nil : \(read)" : read
+            return .label("case \(index):", [.line("v\(index) = \(value)")])
+        }
+        let other: [Statement] = unknownKeyStatements(additional: additional, schema: schema, typeName: typeName)
+        if fields.isEmpty {
+            body.append(.block("while let key: Swift.String = try reader.nextKey()", other))
+        } else {
+            cases.append(.label("default:", other))
+            body.append(
+                .block(
+                    "while let key: Swift.Int = try reader.nextKey(in: Self.__keys)",
+                    [.block("switch key", cases)]
+                )
+            )
+        }
+        for (index, field) in fields.enumerated() where !field.type.isOptional {
+            let key: String = stringLiteral(field.key)
+            body.append(
+                .line("guard let v\(index) else { throw reader.missingKey(\(key), in: \(stringLiteral(typeName))) }")
+            )
+        }
+        for (index, field) in fields.enumerated() {
+            if field.isBoxed {
+                let value: String = field.type.isOptional ? "v\(index).map { .init($0) }" : ".init(v\(index))"
+                body.append(.line("self.\(boxName(field)) = \(value)"))
+            } else {
+                body.append(.line("self.\(escaped(field.name)) = v\(index)"))
+            }
+        }
+        if let additional { body.append(.line("self.\(escaped(additional.name)) = additional")) }
+        return Snippets.readingInitializer(body: body)
+    }
+
+    private func unknownKeyStatements(additional: Field?, schema: Schema, typeName: String) -> [Statement] {
+        let hasTable: Bool = !schema.properties.isEmpty
+        let key: String = hasTable ? "try reader.lastKey()" : "key"
+        guard let additional else {
+            if case .forbidden = schema.additionalProperties {
+                return [.line("throw reader.unexpectedKey(\(key), in: \(stringLiteral(typeName)))")]
+            }
+            return hasTable ? [.line("try reader.skipValue()")] : [.line("_ = key"), .line("try reader.skipValue()")]
+        }
+        var statements: [Statement] = []
+        if hasTable { statements.append(.line("let name: Swift.String = try reader.lastKey()")) }
+        let name: String = hasTable ? "name" : "key"
+        switch additional.type {
+        case .dictionary(let value):
+            let read: String =
+                value.isOptional
+                ? "try reader.readNullIfPresent() ? .some(nil) : .some(\(Snippets.read(value.unwrapped)))"
+                : Snippets.read(value)
+            statements.append(.line("additional.updateValue(\(read), forKey: \(name))"))
+        default:
+            statements.append(.line("try additional.readMember(\(name), json: &reader)"))
+        }
+        return statements
+    }
+
+    private func writer(of fields: [Field], additional: Field?) -> Declaration {
+        var body: [Statement] = [.line("writer.beginObject()")]
+        let sorted: [Field] = fields.sorted { (left: Field, right: Field) in
+            left.key.unicodeScalars.lexicographicallyPrecedes(right.key.unicodeScalars)
+        }
+        for field in sorted {
+            let key: String = "writer.key(\(stringLiteral(field.key)))"
+            if field.type.isOptional {
+                body.append(
+                    .block(
+                        "if let value: \(field.type.unwrapped.text) = self.\(escaped(field.name))",
+                        [.line(key), .line(Snippets.write(field.type.unwrapped, "value"))]
+                    )
+                )
+            } else {
+                body.append(.line(key))
+                body.append(.line(Snippets.write(field.type, "self.\(escaped(field.name))")))
+            }
+        }
+        if let additional {
+            let name: String = escaped(additional.name)
+            switch additional.type {
+            case .dictionary(let value):
+                body.append(
+                    .block(
+                        "for name: Swift.String in self.\(name).keys.sorted()",
+                        [
+                            .line("guard let value: \(value.text) = self.\(name)[name] else { continue }"),
+                            .line("writer.key(name)"),
+                            .line(Snippets.write(value, "value")),
+                        ]
+                    )
+                )
+            default:
+                body.append(.line("self.\(name).writeMembers(json: &writer)"))
+            }
+        }
+        body.append(.line("writer.endObject()"))
+        return Snippets.writingMethod(body: body)
+    }
+
+    // MARK: Compositions
+
+    /// A member of `allOf` or `anyOf`.
+    private struct Part {
+        var name: String
+        var type: SwiftType
+        var isObjectLike: Bool
+        var isBoxed: Bool
+    }
+
+    private mutating func parts(of members: [Schema], in place: inout Place) -> [Part] {
+        var result: [Part] = []
+        for (index, member) in members.enumerated() {
+            let name: String = "value\(index + 1)"
+            let hint: String = "Value\(index + 1)Payload"
+            guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &place) else { continue }
+            result.append(
+                Part(
+                    name: names.overrides[name] ?? name,
+                    type: type,
+                    isObjectLike: schemas.isObjectLike(member),
+                    isBoxed: isRecursive(member, owner: place.owner)
+                )
+            )
+        }
+        return result
+    }
+
+    private func fields(of parts: [Part], areOptional: Bool) -> [Field] {
+        parts.map { (part: Part) in
+            Field(
+                key: part.name,
+                name: part.name,
+                type: areOptional ? part.type.asOptional : part.type,
+                isBoxed: part.isBoxed,
+                documentation: nil,
+                isDeprecated: false
+            )
+        }
+    }
+
+    private mutating func declareAllOf(
+        _ members: [Schema],
+        of schema: Schema,
+        named name: String,
+        in place: inout Place
+    ) {
+        var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
+        let parts: [Part] = parts(of: members, in: &inner)
+        var scope = NameScope()
+        let fields: [Field] = fields(of: parts, areOptional: false)
+        var declarations: [Declaration] = inner.declarations
+        for field in fields { declarations += storedProperty(field, scope: &scope) }
+        declarations.append(memberwiseInitializer(of: fields, additional: nil, named: name))
+        var read: [Statement] = [.line("let start: StreamingJSON.JSONReader.Position = reader.position")]
+        for (index, field) in fields.enumerated() {
+            if index > 0 { read.append(.line("reader.rewind(to: start)")) }
+            let value: String = Snippets.read(field.type)
+            if field.isBoxed {
+                read.append(.line("self.\(boxName(field)) = .init(\(value))"))
+            } else {
+                read.append(.line("self.\(field.name) = \(value)"))
+            }
+        }
+        if fields.count < 2 { read.removeFirst() }
+        declarations.append(Snippets.readingInitializer(body: read))
+        var write: [Statement] = []
+        if let first = parts.first(where: { !$0.isObjectLike }) {
+            write.append(.line(Snippets.write(first.type, "self.\(first.name)")))
+        } else if let only = parts.first, parts.count == 1 {
+            write.append(.line(Snippets.write(only.type, "self.\(only.name)")))
+        } else {
+            let values: [String] = parts.map { "self.\($0.name)" }
+            write.append(.line("writer.writeMerged([\(values.joined(separator: ", "))])"))
+        }
+        declarations.append(Snippets.writingMethod(body: write))
+        appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
+    }
+
+    private mutating func declareAnyOf(
+        _ members: [Schema],
+        of schema: Schema,
+        named name: String,
+        in place: inout Place
+    ) {
+        var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
+        let parts: [Part] = parts(of: members, in: &inner)
+        var scope = NameScope()
+        let fields: [Field] = fields(of: parts, areOptional: true)
+        var declarations: [Declaration] = inner.declarations
+        for field in fields { declarations += storedProperty(field, scope: &scope) }
+        declarations.append(memberwiseInitializer(of: fields, additional: nil, named: name))
+        var read: [Statement] = [.line("let start: StreamingJSON.JSONReader.Position = reader.position")]
+        for (index, field) in fields.enumerated() {
+            let type: SwiftType = field.type.unwrapped
+            read.append(.line("let v\(index): \(type.text)? = reader.attempt(\(Snippets.readerClosure(type)))"))
+            read.append(.line("reader.rewind(to: start)"))
+        }
+        let isNoneRead: String = fields.indices.map { "v\($0) == nil" }.joined(separator: " && ")
+        read.append(.line("try reader.endAttempts(matched: !(\(isNoneRead)), in: \(stringLiteral(name)))"))
+        for (index, field) in fields.enumerated() {
+            if field.isBoxed {
+                read.append(.line("self.\(boxName(field)) = v\(index).map { .init($0) }"))
+            } else {
+                read.append(.line("self.\(field.name) = v\(index)"))
+            }
+        }
+        declarations.append(Snippets.readingInitializer(body: read))
+        var write: [Statement] = []
+        for part in parts where !part.isObjectLike {
+            write.append(
+                .block(
+                    "if let value: \(part.type.text) = self.\(part.name)",
+                    [.line(Snippets.write(part.type, "value")), .line("return")]
+                )
+            )
+        }
+        let objects: [Part] = parts.filter(\.isObjectLike)
+        if objects.isEmpty {
+            write.append(.line("writer.failEmpty(\(stringLiteral(name)))"))
+        } else {
+            let values: [String] = objects.map { "self.\($0.name)" }
+            write.append(.line("writer.writeMerged([\(values.joined(separator: ", "))])"))
+        }
+        declarations.append(Snippets.writingMethod(body: write))
+        appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
+    }
+
+    private func appendComposition(
+        _ schema: Schema,
+        keyword: TypeDeclaration.Keyword,
+        name: String,
+        members: [Declaration],
+        in place: inout Place
+    ) {
+        place.declarations.append(
+            .type(
+                TypeDeclaration(
+                    documentation: schema.documentation,
+                    attributes: schema.isDeprecated && keyword == .structure ? ["@available(*, deprecated)"] : [],
+                    keyword: keyword,
+                    name: name,
+                    inherits: Snippets.valueConformances,
+                    members: members
+                )
+            )
+        )
+    }
+
+    /// A case of `oneOf`.
+    private struct Alternative {
+        var name: String
+        var type: SwiftType
+        /// The values of the discriminator that choose it.
+        var tags: [String]
+    }
+
+    private mutating func declareOneOf(
+        _ members: [Schema],
+        of schema: Schema,
+        named name: String,
+        in place: inout Place
+    ) {
+        var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
+        var alternatives: [Alternative] = []
+        if let discriminator = schema.discriminator {
+            alternatives = discriminatedAlternatives(members, by: discriminator, in: inner)
+            inner.scope = NameScope(taken: ["CodingKeys"])
+        } else {
+            alternatives = plainAlternatives(members, of: schema, in: &inner)
+        }
+        var declarations: [Declaration] = inner.declarations
+        for alternative in alternatives {
+            declarations.append(
+                .enumCase(documentation: nil, text: "\(escaped(alternative.name))(\(alternative.type.text))")
+            )
+        }
+        var read: [Statement] = []
+        if let discriminator = schema.discriminator {
+            let property: String = stringLiteral(discriminator.propertyName)
+            declarations.append(
+                codingKeys(of: [(names.memberName(discriminator.propertyName), discriminator.propertyName)])
+            )
+            read.append(
+                .line("let tag: Swift.String = try reader.peekDiscriminator(\(property), in: \(stringLiteral(name)))")
+            )
+            var cases: [Statement] = alternatives.map { (alternative: Alternative) in
+                let tags: [String] = alternative.tags.map(stringLiteral)
+                return .label(
+                    "case \(tags.joined(separator: ", ")):",
+                    [.line("self = .\(escaped(alternative.name))(\(Snippets.read(alternative.type)))")]
+                )
+            }
+            cases.append(
+                .label("default:", [.line("throw reader.unknownDiscriminator(tag, in: \(stringLiteral(name)))")])
+            )
+            read.append(.block("switch tag", cases))
+        } else {
+            for alternative in alternatives {
+                read.append(
+                    .block(
+                        "if let value: \(alternative.type.text) = reader.attempt(\(Snippets.readerClosure(alternative.type)))",
+                        [.line("self = .\(escaped(alternative.name))(value)"), .line("return")]
+                    )
+                )
+            }
+            read.append(.line("throw reader.noMatch(in: \(stringLiteral(name)))"))
+        }
+        declarations.append(Snippets.readingInitializer(body: read))
+        let cases: [Statement] = alternatives.map { (alternative: Alternative) in
+            .label(
+                "case .\(escaped(alternative.name))(let value):",
+                [.line(Snippets.write(alternative.type, "value"))]
+            )
+        }
+        declarations.append(Snippets.writingMethod(body: [.block("switch self", cases)]))
+        let isIndirect: Bool = members.contains { isRecursive($0, owner: place.owner) }
+        appendComposition(
+            schema,
+            keyword: isIndirect ? .indirectEnumeration : .enumeration,
+            name: name,
+            members: declarations,
+            in: &place
+        )
+    }
+
+    private mutating func plainAlternatives(
+        _ members: [Schema],
+        of schema: Schema,
+        in place: inout Place
+    ) -> [Alternative] {
+        // Positions count all members, those that say only `null` included.
+        let all: [Schema] = schema.oneOf ?? members
+        var scope = NameScope()
+        var result: [Alternative] = []
+        var seen: Set<String> = []
+        for (index, member) in all.enumerated() where !member.isNull {
+            if case .reference(let entry) = schemas.shape(of: member) {
+                guard seen.insert(entry.key).inserted else {
+                    diagnostics.warn(
+                        "'\(entry.key)' appears twice in a oneOf, the second is dropped.",
+                        at: member.position,
+                        foundIn: place.path
+                    )
+                    continue
+                }
+                guard let type = simpleType(of: member) else { continue }
+                result.append(Alternative(name: scope.claim(entry.swiftName), type: type, tags: []))
+            } else {
+                let hint: String = "Case\(index + 1)Payload"
+                guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &place) else { continue }
+                let name: String = "case\(index + 1)"
+                result.append(Alternative(name: scope.claim(names.overrides[name] ?? name), type: type, tags: []))
+            }
+        }
+        return result
+    }
+
+    private mutating func discriminatedAlternatives(
+        _ members: [Schema],
+        by discriminator: Schema.Discriminator,
+        in place: Place
+    ) -> [Alternative] {
+        var scope = NameScope()
+        var result: [Alternative] = []
+        var covered: Set<String> = []
+        let mapping: [Schema.Discriminator.Mapping] = discriminator.mapping.sorted {
+            (left: Schema.Discriminator.Mapping, right: Schema.Discriminator.Mapping) in
+            left.value.lowercased() < right.value.lowercased()
+        }
+        for item in mapping {
+            // A plain name means the component of that name.
+            let reference = Reference(text: item.target, position: item.position)
+            guard let entry = schemas.entry(for: reference) ?? schemas[item.target] else {
+                diagnostics.warn(
+                    "The discriminator value '\(item.value)' maps to '\(item.target)', which is no schema.",
+                    at: item.position,
+                    foundIn: place.path
+                )
+                continue
+            }
+            guard
+                schemas.unsupportedReason(
+                    of: Schema(
+                        position: item.position,
+                        reference: Reference(text: "#/components/schemas/\(entry.key)", position: item.position)
+                    )
+                ) == nil
+            else { continue }
+            covered.insert(entry.key)
+            result.append(
+                Alternative(
+                    name: scope.claim(names.memberName(item.value)),
+                    type: .named("Components.Schemas.\(entry.swiftName)"),
+                    tags: [item.value]
+                )
+            )
+        }
+        for member in members {
+            guard case .reference(let entry) = schemas.shape(of: member) else {
+                diagnostics.warn(
+                    "A member of a oneOf with a discriminator is left out: it is no reference to a component.",
+                    at: member.position,
+                    foundIn: place.path
+                )
+                continue
+            }
+            guard covered.insert(entry.key).inserted else { continue }
+            let tags: [String] = [entry.key, "#/components/schemas/\(entry.key)"].filter { (tag: String) in
+                !result.contains { $0.tags.contains(tag) }
+            }
+            guard !tags.isEmpty else { continue }
+            result.append(
+                Alternative(
+                    name: scope.claim(names.memberName(entry.key)),
+                    type: .named("Components.Schemas.\(entry.swiftName)"),
+                    tags: tags
+                )
+            )
+        }
+        return result
+    }
+}
+
+/// A name as an identifier in source: the few reserved words that naming lets through go into backticks.
+func escaped(_ name: String) -> String {
+    switch name {
+    case "default", "continue", "extension", "internal", "self", "init", "Type", "Protocol": "`\(name)`"
+    default: name
+    }
+}

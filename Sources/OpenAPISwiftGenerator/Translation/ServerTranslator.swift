@@ -1,0 +1,297 @@
+/// The file of the `server` mode.
+struct ServerTranslator {
+    let components: OperationTranslator.TranslatedComponents
+    let operations: [TranslatedOperation]
+    let imports: [SwiftImport]
+
+    var file: SwiftFile {
+        var declarations: [Declaration] = [registration] + deprecatedCalls
+        for operation in operations {
+            declarations.append(inputDecoder(of: operation))
+            declarations += responseEncoders(of: operation)
+        }
+        let used: Set<String> = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
+        for (_, response) in components.responseParts.pairs where used.contains(response.path) {
+            declarations.append(encoder(of: response))
+        }
+        return SwiftFile(name: "Server.swift", imports: imports, declarations: declarations)
+    }
+
+    // MARK: Registration
+
+    private var registration: Declaration {
+        var body: [Statement] = []
+        if !operations.isEmpty {
+            body = [
+                .line("let server = OpenAPISwiftRuntime.UniversalServer<Self>("),
+                .line("    serverURL: serverURL,"),
+                .line("    handler: self,"),
+                .line("    configuration: configuration,"),
+                .line("    middlewares: middlewares"),
+                .line(")"),
+            ]
+        }
+        for operation in operations {
+            let path: String = operation.path
+            body += [
+                .line("try server.register("),
+                .line("    on: transport,"),
+                .line("    operationID: \(path).id,"),
+                .line("    method: .\(operation.operation.method.lowercased()),"),
+                .line("    path: \(stringLiteral(operation.operation.path)),"),
+                .line(
+                    "    decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> \(path).Input in try await \(path).Input.decode(from: request) },"
+                ),
+                .line(
+                    "    handle: { (handler: Self, input: \(path).Input) async throws -> \(path).Output in try await \(call(of: operation)) },"
+                ),
+                .line(
+                    "    encode: { (output: \(path).Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }"
+                ),
+                .line(")"),
+            ]
+        }
+        return .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: "APIProtocol",
+                members: [
+                    .function(
+                        FunctionDeclaration(
+                            documentation: """
+                                Registers a handler for each operation on a transport.
+                                - Parameters:
+                                  - transport: What receives requests.
+                                  - serverURL: The address whose path comes before the paths of the document.
+                                  - configuration: How values are written.
+                                  - middlewares: What sees each request and response on its way, outermost first.
+                                """,
+                            name: "func registerHandlers",
+                            parameters: [
+                                .init(label: "on transport", type: "any OpenAPISwiftRuntime.ServerTransport"),
+                                .init(label: "serverURL", type: "URL", defaultValue: ".defaultOpenAPIServerURL"),
+                                .init(
+                                    label: "configuration",
+                                    type: "OpenAPISwiftRuntime.Configuration",
+                                    defaultValue: ".init()"
+                                ),
+                                .init(
+                                    label: "middlewares",
+                                    type: "[any OpenAPISwiftRuntime.ServerMiddleware]",
+                                    defaultValue: "[]"
+                                ),
+                            ],
+                            effects: "throws",
+                            body: body
+                        )
+                    )
+                ]
+            )
+        )
+    }
+
+    private func call(of operation: TranslatedOperation) -> String {
+        operation.operation.isDeprecated
+            ? "deprecatedCalls().\(operation.methodName)(handler, input)" : "handler.\(operation.methodName)(input)"
+    }
+
+    /// A server must call deprecated operations, and must not warn. A deprecated function may call another without a warning,
+    /// and itself be called without one through a protocol that is not deprecated.
+    private var deprecatedCalls: [Declaration] {
+        let deprecated: [TranslatedOperation] = operations.filter(\.operation.isDeprecated)
+        guard !deprecated.isEmpty else { return [] }
+        var requirements: [String] = []
+        var functions: [String] = []
+        for operation in deprecated {
+            let head: String =
+                "static func \(operation.methodName)<API: APIProtocol>(_ handler: API, _ input: \(operation.path).Input) async throws -> \(operation.path).Output"
+            requirements.append("    \(head)")
+            functions += [
+                "    @available(*, deprecated)", "    \(head) {",
+                "        try await handler.\(operation.methodName)(input)", "    }",
+            ]
+        }
+        return [
+            .text(["private protocol DeprecatedCalls {"] + requirements + ["}"]),
+            .text(["private enum DeprecatedCallers: DeprecatedCalls {"] + functions + ["}"]),
+            .text(["private func deprecatedCalls() -> any DeprecatedCalls.Type {", "    DeprecatedCallers.self", "}"]),
+        ]
+    }
+
+    // MARK: Requests
+
+    private func inputDecoder(of operation: TranslatedOperation) -> Declaration {
+        var body: [Statement] = []
+        var arguments: [String] = []
+        let input: String = "\(operation.path).Input"
+        if !operation.pathFields.isEmpty {
+            body += reads(operation.pathFields, into: "path", as: "\(input).Path") { (field: TranslatedParameter) in
+                "try request.path(\(stringLiteral(field.key)), \(field.shape), \(typeArgument(field.type)))"
+            }
+            arguments.append("path: path")
+        }
+        if !operation.queryFields.isEmpty {
+            body += reads(operation.queryFields, into: "query", as: "\(input).Query") { (field: TranslatedParameter) in
+                let function: String = field.type.isOptional ? "query" : "requiredQuery"
+                let style: String =
+                    field.style == "form" && field.explode ? "" : ", style: .\(field.style), explode: \(field.explode)"
+                return
+                    "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(typeArgument(field.type.unwrapped))\(style))"
+            }
+            arguments.append("query: query")
+        }
+        if operation.hasHeaders {
+            body += headers(of: operation)
+            arguments.append("headers: headers")
+        }
+        if let requestBody = operation.body {
+            if operation.isBodyRequired {
+                body += bodyReads(requestBody, from: "request")
+            } else {
+                let reads: [Statement] = bodyReads(requestBody, from: "request").map { (statement: Statement) in
+                    // Declared before the condition instead.
+                    if case .line(let text) = statement, text.hasPrefix("let body: ") {
+                        guard let equals = text.firstIndex(of: "=") else { return .line("") }
+                        return .line("body \(text[equals...])")
+                    }
+                    return statement
+                }
+                body.append(.line("var body: \(requestBody.path)? = nil"))
+                body.append(
+                    .block(
+                        "if request.hasBody",
+                        reads.filter { if case .line("") = $0 { false } else { true } }
+                    )
+                )
+            }
+            arguments.append("body: body")
+        }
+        body.append(.line("return Self(\(arguments.joined(separator: ", ")))"))
+        return .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: input,
+                members: [
+                    .function(
+                        FunctionDeclaration(
+                            access: .fileprivate,
+                            modifiers: "static ",
+                            name: "func decode",
+                            parameters: [.init(label: "from request", type: "OpenAPISwiftRuntime.ServerRequest")],
+                            effects: "async throws",
+                            result: "Self",
+                            body: body
+                        )
+                    )
+                ]
+            )
+        )
+    }
+
+    private func reads(
+        _ fields: [TranslatedParameter],
+        into name: String,
+        as type: String,
+        _ read: (TranslatedParameter) -> String
+    ) -> [Statement] {
+        var statements: [Statement] = [.line("let \(name) = \(type)(")]
+        for (index, field) in fields.enumerated() {
+            statements.append(
+                .line("    \(escaped(field.name)): \(read(field))\(index + 1 < fields.count ? "," : "")")
+            )
+        }
+        statements.append(.line(")"))
+        return statements
+    }
+
+    private func headers(of operation: TranslatedOperation) -> [Statement] {
+        let type: String = "\(operation.path).Input.Headers"
+        guard !operation.acceptable.isEmpty else {
+            return headerReads(operation.headerFields, from: "request", as: type)
+        }
+        var statements: [Statement] = headerReads(operation.headerFields, from: "request", as: type)
+        statements.removeLast()
+        if !operation.headerFields.isEmpty, case .line(let text)? = statements.popLast() {
+            statements.append(.line("\(text),"))
+        }
+        statements.append(.line("    accept: try request.accept()"))
+        statements.append(.line(")"))
+        return statements
+    }
+
+    // MARK: Responses
+
+    private func responseEncoders(of operation: TranslatedOperation) -> [Declaration] {
+        var cases: [Statement] = []
+        for response in operation.responses {
+            let name: String = escaped(response.caseName)
+            let isEmpty: Bool = response.headers.isEmpty && response.body == nil
+            let encode: [Statement] = isEmpty ? [] : [.line("try value.encode(into: &response)")]
+            switch response.status {
+            case .code(let code):
+                cases.append(
+                    .label(
+                        isEmpty ? "case .\(name):" : "case .\(name)(let value):",
+                        [.line("response.setStatus(\(code))")] + encode
+                    )
+                )
+            case .range, .default:
+                cases.append(
+                    .label(
+                        isEmpty ? "case .\(name)(let statusCode, _):" : "case .\(name)(let statusCode, let value):",
+                        [.line("response.setStatus(statusCode)")] + encode
+                    )
+                )
+            }
+        }
+        if !operation.hasDefault {
+            cases.append(
+                .label(
+                    "case .undocumented(let statusCode, let payload):",
+                    [.line("response.setUndocumented(statusCode, payload)")]
+                )
+            )
+        }
+        var declarations: [Declaration] = [
+            .type(
+                TypeDeclaration(
+                    keyword: .extension,
+                    name: "\(operation.path).Output",
+                    members: [encodeFunction(body: [.block("switch self", cases)])]
+                )
+            )
+        ]
+        for response in operation.responses
+        where !response.isComponent && !(response.headers.isEmpty && response.body == nil) {
+            declarations.append(encoder(of: response))
+        }
+        return declarations
+    }
+
+    private func encodeFunction(body: [Statement]) -> Declaration {
+        .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                name: "func encode",
+                parameters: [.init(label: "into response", type: "inout OpenAPISwiftRuntime.ServerResponse")],
+                effects: "throws",
+                body: body
+            )
+        )
+    }
+
+    private func encoder(of response: TranslatedResponse) -> Declaration {
+        var body: [Statement] = response.headers.map { (field: TranslatedParameter) in
+            .line(addHeader(field, of: "self.headers.\(escaped(field.name))", to: "response"))
+        }
+        if let responseBody = response.body {
+            let cases: [Statement] = responseBody.cases.map { (item: TranslatedBody.Case) in
+                .label("case .\(escaped(item.name))(let value):", [.line(setBody(item, of: "response"))])
+            }
+            body.append(.block("switch self.body", cases))
+        }
+        return .type(
+            TypeDeclaration(keyword: .extension, name: response.path, members: [encodeFunction(body: body)])
+        )
+    }
+}

@@ -1,0 +1,77 @@
+/// Pieces of code that many declarations share.
+enum Snippets {
+    /// Stands for the access level inside text.
+    static let accessPlaceholder: String = "\u{1}"
+
+    /// What every generated value type conforms to: reading, writing, and all that follows from them.
+    static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Sendable"]
+
+    /// `init(json:)`.
+    static func readingInitializer(body: [Statement]) -> Declaration {
+        .function(
+            FunctionDeclaration(
+                name: "init",
+                parameters: [.init(label: "json reader", type: "inout StreamingJSON.JSONReader")],
+                effects: "throws(StreamingJSON.JSONError)",
+                body: body
+            )
+        )
+    }
+
+    /// `write(json:)`.
+    static func writingMethod(body: [Statement]) -> Declaration {
+        .function(
+            FunctionDeclaration(
+                name: "func write",
+                parameters: [.init(label: "json writer", type: "inout StreamingJSON.JSONWriter")],
+                body: body
+            )
+        )
+    }
+
+    /// An expression that reads a value of a type from `reader`.
+    static func read(_ type: SwiftType) -> String {
+        switch type {
+        case .string: "try reader.readString()"
+        case .bool: "try reader.readBool()"
+        case .int, .int32, .int64: "try reader.readInteger(\(type.text).self)"
+        case .double: "try reader.readDouble()"
+        case .date: "try reader.readDate()"
+        case .alias(_, let inner) where inner.containsDate: read(inner)
+        case .array(let element) where element.containsDate: "try reader.readArray(\(readerClosure(element)))"
+        case .dictionary(let value) where value.containsDate: "try reader.readDictionary(\(readerClosure(value)))"
+        case .optional(let wrapped) where wrapped.containsDate: "try reader.readOptional(\(readerClosure(wrapped)))"
+        default: "try reader.read(\(parenthesized(type)).self)"
+        }
+    }
+
+    /// A closure that reads a value of a type.
+    static func readerClosure(_ type: SwiftType) -> String {
+        "{ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> \(type.text) in \(read(type)) }"
+    }
+
+    /// A statement that writes a value to `writer`.
+    static func write(_ type: SwiftType, _ value: String) -> String {
+        switch type {
+        case .date: "writer.writeDate(\(value))"
+        case .alias(_, let inner) where inner.containsDate: write(inner, value)
+        case .array(let element) where element.containsDate: "writer.writeArray(\(value), \(writerClosure(element)))"
+        case .dictionary(let inner) where inner.containsDate:
+            "writer.writeDictionary(\(value), \(writerClosure(inner)))"
+        case .optional(let wrapped) where wrapped.containsDate:
+            "writer.writeOptional(\(value), \(writerClosure(wrapped)))"
+        default: "writer.write(\(value))"
+        }
+    }
+
+    /// A closure that writes a value of a type.
+    static func writerClosure(_ type: SwiftType) -> String {
+        "{ (value: \(type.text), writer: inout StreamingJSON.JSONWriter) -> Swift.Void in \(write(type, "value")) }"
+    }
+
+    /// The type as it must be written before `.self`.
+    private static func parenthesized(_ type: SwiftType) -> String {
+        if case .optional = type { return "(\(type.text))" }
+        return type.text
+    }
+}

@@ -1,0 +1,231 @@
+/// A struct of stored properties with a memberwise initialiser, as operations use them for inputs and payloads.
+struct StructDeclaration {
+    struct Field {
+        var name: String
+        var type: String
+        var defaultValue: String?
+        var documentation: String?
+        var isDeprecated = false
+
+        init(
+            name: String,
+            type: String,
+            defaultValue: String? = nil,
+            documentation: String? = nil,
+            isDeprecated: Bool = false
+        ) {
+            self.name = name
+            self.type = type
+            self.defaultValue = defaultValue
+            self.documentation = documentation
+            self.isDeprecated = isDeprecated
+        }
+
+        init(_ parameter: TranslatedParameter) {
+            self.init(
+                name: parameter.name,
+                type: parameter.type.text,
+                defaultValue: parameter.type.isOptional ? "nil" : nil,
+                documentation: parameter.documentation,
+                isDeprecated: parameter.isDeprecated
+            )
+        }
+    }
+
+    var name: String
+    var documentation: String?
+    var nested: [Declaration] = []
+    var fields: [Field] = []
+
+    init(name: String, documentation: String? = nil) {
+        self.name = name
+        self.documentation = documentation
+    }
+
+    /// Whether it can be created without arguments.
+    var hasDefaults: Bool { fields.allSatisfy { $0.defaultValue != nil } }
+
+    /// The initialiser's parameters, which the convenience overload of an operation repeats.
+    var parameters: [FunctionDeclaration.Parameter] {
+        fields.map { (field: Field) in
+            .init(label: escaped(field.name), type: field.type, defaultValue: field.defaultValue)
+        }
+    }
+
+    var declaration: Declaration {
+        var members: [Declaration] = nested
+        for field in fields {
+            members.append(
+                .property(
+                    PropertyDeclaration(
+                        documentation: field.documentation,
+                        attributes: field.isDeprecated ? ["@available(*, deprecated)"] : [],
+                        name: escaped(field.name),
+                        type: field.type
+                    )
+                )
+            )
+        }
+        members.append(
+            .function(
+                FunctionDeclaration(
+                    name: "init",
+                    parameters: parameters,
+                    body: fields.map { .line("self.\(escaped($0.name)) = \(escaped($0.name))") }
+                )
+            )
+        )
+        return .type(
+            TypeDeclaration(
+                documentation: documentation,
+                keyword: .structure,
+                name: name,
+                inherits: ["Sendable", "Hashable"],
+                members: members
+            )
+        )
+    }
+}
+
+/// `Input` of an operation: one struct of each place that has parameters, then the body.
+struct InputDeclaration {
+    /// `Operations.QueryRecords`.
+    let path: String
+    private(set) var structure = StructDeclaration(name: "Input")
+
+    init(path: String) {
+        self.path = path
+    }
+
+    mutating func addGroup(
+        _ name: String,
+        _ typeName: String,
+        fields: [TranslatedParameter],
+        nested: [Declaration],
+        accept: String? = nil
+    ) {
+        guard !fields.isEmpty || accept != nil else { return }
+        var group = StructDeclaration(name: typeName)
+        group.nested = nested
+        group.fields = fields.map { StructDeclaration.Field($0) }
+        if let accept {
+            group.fields.append(
+                StructDeclaration.Field(
+                    name: "accept",
+                    type: "[OpenAPISwiftRuntime.AcceptHeaderContentType<\(accept)>]",
+                    defaultValue: ".defaultValues()"
+                )
+            )
+        }
+        structure.nested.append(group.declaration)
+        structure.fields.append(
+            StructDeclaration.Field(
+                name: name,
+                type: "\(path).Input.\(typeName)",
+                defaultValue: group.hasDefaults ? ".init()" : nil
+            )
+        )
+    }
+
+    mutating func addBody(_ body: TranslatedBody?, isRequired: Bool, nested: [Declaration]) {
+        structure.nested += nested
+        guard let body else { return }
+        structure.fields.append(
+            StructDeclaration.Field(
+                name: "body",
+                type: isRequired ? body.path : "\(body.path)?",
+                defaultValue: isRequired ? nil : "nil"
+            )
+        )
+    }
+
+    var declaration: Declaration { structure.declaration }
+}
+
+/// `Output` of an operation: a case and a throwing property for each response.
+struct OutputDeclaration {
+    let path: String
+    let responses: [TranslatedResponse]
+
+    func declaration(nested: [Declaration]) -> Declaration {
+        var members: [Declaration] = nested
+        for response in responses {
+            let name: String = escaped(response.caseName)
+            switch response.status {
+            case .code:
+                members.append(.enumCase(documentation: response.documentation, text: "\(name)(\(response.path))"))
+                if response.headers.isEmpty, response.body == nil {
+                    members.append(
+                        .property(
+                            PropertyDeclaration(
+                                documentation: response.documentation,
+                                modifiers: "static ",
+                                name: name,
+                                type: "Self",
+                                body: [.line(".\(name)(.init())")]
+                            )
+                        )
+                    )
+                }
+            case .range, .default:
+                members.append(
+                    .enumCase(
+                        documentation: response.documentation,
+                        text: "\(name)(statusCode: Swift.Int, \(response.path))"
+                    )
+                )
+            }
+        }
+        let hasDefault: Bool = responses.contains { $0.status == .default }
+        if !hasDefault {
+            members.append(
+                .enumCase(
+                    documentation: "A response that the document does not describe.",
+                    text: "undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)"
+                )
+            )
+        }
+        for response in responses {
+            members.append(getter(for: response, isOnly: hasDefault && responses.count == 1))
+        }
+        return .type(
+            TypeDeclaration(
+                keyword: .enumeration,
+                name: "Output",
+                inherits: ["Sendable", "Hashable"],
+                members: members
+            )
+        )
+    }
+
+    private func getter(for response: TranslatedResponse, isOnly: Bool) -> Declaration {
+        let name: String = escaped(response.caseName)
+        let pattern: String
+        switch response.status {
+        case .code: pattern = "case .\(name)(let response)"
+        case .range, .default: pattern = "case .\(name)(_, let response)"
+        }
+        var cases: [Statement] = [.label("\(pattern):", [.line("return response")])]
+        if !isOnly {
+            cases.append(
+                .label(
+                    "default:",
+                    [
+                        .line(
+                            "throw OpenAPISwiftRuntime.unexpectedResponse(expected: \(stringLiteral(response.caseName)), found: self)"
+                        )
+                    ]
+                )
+            )
+        }
+        return .property(
+            PropertyDeclaration(
+                documentation: "The response if it is `\(response.caseName)`; throws when it is another.",
+                name: name,
+                type: response.path,
+                effects: "throws",
+                body: [.block("switch self", cases)]
+            )
+        )
+    }
+}

@@ -1,0 +1,127 @@
+/// A file of the output before it is text.
+struct SwiftFile: Sendable {
+    var name: String
+    var imports: [SwiftImport]
+    var declarations: [Declaration]
+}
+
+/// One import line.
+struct SwiftImport: Hashable, Sendable {
+    /// The module; Foundation is imported by its smaller part where there is one.
+    var module: String
+    var isSPI: Bool = false
+    /// Whether declarations of the output mention the module, so that it is imported at their access level. `nil` to find out.
+    var isExposed: Bool?
+}
+
+extension SwiftFile {
+    /// Whether what others see of this file mentions a module: an import at their level is a warning where nothing does.
+    func exposes(_ module: String) -> Bool {
+        declarations.contains { $0.exposes("\(module).") }
+    }
+}
+
+/// A declaration. The access level is the same for all and is added in rendering.
+indirect enum Declaration: Sendable {
+    case type(TypeDeclaration)
+    case alias(documentation: String?, name: String, target: String)
+    case property(PropertyDeclaration)
+    case function(FunctionDeclaration)
+    case enumCase(documentation: String?, text: String)
+    /// Source text as it is, line by line.
+    case text([String])
+}
+
+extension Declaration {
+    fileprivate func exposes(_ prefix: String) -> Bool {
+        switch self {
+        case .type(let type):
+            type.inherits.contains { $0.contains(prefix) } || type.members.contains { $0.exposes(prefix) }
+        case .alias(_, _, let target): target.contains(prefix)
+        case .property(let property): property.access == .standard && property.type.contains(prefix)
+        case .function(let function):
+            function.access == .standard
+                && (function.parameters.contains { $0.type.contains(prefix) }
+                    || function.result?.contains(prefix) == true)
+        case .enumCase(_, let text): text.contains(prefix)
+        case .text: false
+        }
+    }
+}
+
+struct TypeDeclaration: Sendable {
+    enum Keyword: String, Sendable {
+        case structure = "struct"
+        case enumeration = "enum"
+        case indirectEnumeration = "indirect enum"
+        case `extension` = "extension"
+        case `protocol` = "protocol"
+    }
+
+    var documentation: String?
+    var attributes: [String] = []
+    var keyword: Keyword
+    var name: String
+    var inherits: [String] = []
+    var members: [Declaration] = []
+}
+
+struct PropertyDeclaration: Sendable {
+    /// What stands before the access level and after it: `static`, `private`.
+    enum Access: Sendable {
+        case standard
+        case `private`
+    }
+
+    var documentation: String?
+    var attributes: [String] = []
+    var access: Access = .standard
+    var modifiers: String = ""
+    var isConstant: Bool = false
+    var name: String
+    var type: String
+    var initialValue: String?
+    /// The getter's effects, `throws` for instance; used with a body.
+    var effects: String = ""
+    /// For a computed property.
+    var body: [Statement]?
+    /// For a computed property that can be set.
+    var accessors: [Statement]?
+}
+
+struct FunctionDeclaration: Sendable {
+    enum Access: String, Sendable {
+        case standard
+        case none = ""
+        case `fileprivate` = "fileprivate "
+        case `private` = "private "
+    }
+
+    struct Parameter: Sendable {
+        /// `label name` as written.
+        var label: String
+        var type: String
+        var defaultValue: String?
+    }
+
+    var documentation: String?
+    var attributes: [String] = []
+    var access: Access = .standard
+    var modifiers: String = ""
+    /// `func name` or `init`.
+    var name: String
+    var parameters: [Parameter] = []
+    var effects: String = ""
+    var result: String?
+    /// `nil` for a requirement of a protocol.
+    var body: [Statement]?
+}
+
+/// A line of code, or a block with lines of its own.
+indirect enum Statement: Sendable {
+    case line(String)
+    /// `header {`, the inner lines, `}` and what follows on its line.
+    case block(String, [Statement], trailer: String = "")
+    /// `case x:` with its lines, inside a switch.
+    case label(String, [Statement])
+}

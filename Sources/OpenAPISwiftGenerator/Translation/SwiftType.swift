@@ -1,0 +1,75 @@
+/// A type as it is written in the output.
+indirect enum SwiftType: Hashable, Sendable {
+    case string
+    case bool
+    case int
+    case int32
+    case int64
+    case double
+    case float
+    /// Dates go through the configuration's transcoder, so they are read and written by functions of their own.
+    case date
+    case base64
+    /// Any JSON value.
+    case value
+    case valueObject
+    case valueArray
+    /// A stream of bytes; no JSON value.
+    case body
+    /// A generated type, by its full name.
+    case named(String)
+    /// A generated alias that readers must look through.
+    case alias(String, SwiftType)
+    case array(SwiftType)
+    case dictionary(SwiftType)
+    case optional(SwiftType)
+
+    /// The type as source text.
+    var text: String {
+        switch self {
+        case .string: "Swift.String"
+        case .bool: "Swift.Bool"
+        case .int: "Swift.Int"
+        case .int32: "Swift.Int32"
+        case .int64: "Swift.Int64"
+        case .double: "Swift.Double"
+        case .float: "Swift.Float"
+        case .date: "OpenAPISwiftRuntime.OpenAPIDate"
+        case .base64: "OpenAPISwiftRuntime.Base64EncodedData"
+        case .value: "OpenAPISwiftRuntime.OpenAPIValueContainer"
+        case .valueObject: "OpenAPISwiftRuntime.OpenAPIObjectContainer"
+        case .valueArray: "OpenAPISwiftRuntime.OpenAPIArrayContainer"
+        case .body: "OpenAPISwiftRuntime.HTTPBody"
+        case .named(let name), .alias(let name, _): name
+        case .array(let element): "[\(element.text)]"
+        case .dictionary(let value): "[Swift.String: \(value.text)]"
+        case .optional(let wrapped): "\(wrapped.text)?"
+        }
+    }
+
+    /// This type or, when it is not optional yet, its optional.
+    var asOptional: SwiftType {
+        if case .optional = self { return self }
+        return .optional(self)
+    }
+
+    /// The type without its outermost optional.
+    var unwrapped: SwiftType {
+        if case .optional(let wrapped) = self { return wrapped }
+        return self
+    }
+
+    var isOptional: Bool {
+        if case .optional = self { return true }
+        return false
+    }
+
+    /// Whether a date is somewhere inside, so that the types' own conformances do not suffice.
+    var containsDate: Bool {
+        switch self {
+        case .date: true
+        case .array(let inner), .dictionary(let inner), .optional(let inner), .alias(_, let inner): inner.containsDate
+        default: false
+        }
+    }
+}

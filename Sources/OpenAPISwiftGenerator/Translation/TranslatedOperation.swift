@@ -1,0 +1,69 @@
+/// What the translators of types, client and server all need to know of one operation.
+struct TranslatedOperation: Sendable {
+    /// `Operations.QueryRecords`.
+    var path: String
+    var methodName: String
+    var operation: Operation
+    var pathFields: [TranslatedParameter]
+    var queryFields: [TranslatedParameter]
+    var headerFields: [TranslatedParameter]
+    var body: TranslatedBody?
+    var isBodyRequired: Bool
+    var responses: [TranslatedResponse]
+    /// Cases and media types of `AcceptableContentType`.
+    var acceptable: [(name: String, mediaType: String)]
+    /// The declaration inside `Operations`.
+    var declaration: Declaration
+
+    /// Whether responses have an exact, a range or a default entry that takes every status.
+    var hasDefault: Bool { responses.contains { $0.status == .default } }
+    var hasHeaders: Bool { !headerFields.isEmpty || !acceptable.isEmpty }
+}
+
+/// A parameter of a request, or a header of a response.
+struct TranslatedParameter: Sendable {
+    /// The name on the wire.
+    var key: String
+    /// The name of the property.
+    var name: String
+    /// Optional where the parameter may be missing.
+    var type: SwiftType
+    var documentation: String?
+    var isDeprecated: Bool
+    /// `form`, `simple` or `deepObject`.
+    var style: String
+    var explode: Bool
+    /// Sent as JSON text.
+    var isJSON: Bool
+    /// Source of the `ParameterShape` that readers go by.
+    var shape: String
+}
+
+/// A body and its cases.
+struct TranslatedBody: Sendable {
+    struct Case: Sendable {
+        var name: String
+        var mediaType: MediaTypeName
+        /// As the document has it.
+        var contentType: String
+        var isJSON: Bool
+        var type: SwiftType
+    }
+
+    /// The full name of the enum.
+    var path: String
+    var cases: [Case]
+}
+
+/// A response and its parts.
+struct TranslatedResponse: Sendable {
+    var status: ResponseStatus
+    /// The case of `Output`.
+    var caseName: String
+    /// The full name of the payload.
+    var path: String
+    var isComponent: Bool
+    var headers: [TranslatedParameter]
+    var body: TranslatedBody?
+    var documentation: String?
+}

@@ -1,0 +1,93 @@
+/// A resolved document to the files of the output, still as syntax.
+struct Translator {
+    let document: ResolvedDocument
+    let names: NameAssigner
+    let configuration: GeneratorConfiguration
+    var diagnostics: Diagnostics
+
+    mutating func translate() -> [SwiftFile] {
+        var types = SchemaTranslator(schemas: document.schemas, names: names, diagnostics: diagnostics)
+        let schemas: [Declaration] = types.translateComponents()
+        var operationTranslator = OperationTranslator(document: document, names: names, types: types)
+        operationTranslator.translateComponents()
+        var operations: [TranslatedOperation] = []
+        for operation in document.operations {
+            operations.append(operationTranslator.translate(operation))
+        }
+        diagnostics = operationTranslator.types.diagnostics
+
+        var files: [SwiftFile] = []
+        for mode in configuration.modes.sorted() {
+            switch mode {
+            case .types:
+                let translator = TypesTranslator(
+                    document: document,
+                    names: names,
+                    components: operationTranslator.components,
+                    schemas: schemas,
+                    operations: operations,
+                    sharedImports: imports(for: .shared),
+                    schemaImports: imports(for: .schemas),
+                    imports: imports(for: .declarations)
+                )
+                files += merged(translator.files)
+            case .client:
+                let translator = ClientTranslator(
+                    components: operationTranslator.components,
+                    operations: operations,
+                    imports: imports(for: .client)
+                )
+                files.append(translator.file)
+            case .server:
+                let translator = ServerTranslator(
+                    components: operationTranslator.components,
+                    operations: operations,
+                    imports: imports(for: .server)
+                )
+                files.append(translator.file)
+            }
+        }
+        return files
+    }
+
+    /// Private declarations are seen in one file only, so all go into the first and the others stay empty.
+    private func merged(_ files: [SwiftFile]) -> [SwiftFile] {
+        switch configuration.accessModifier {
+        case .public, .package, .internal: return files
+        case .fileprivate, .private:
+            var result: [SwiftFile] = files.map { SwiftFile(name: $0.name, imports: [], declarations: []) }
+            result[0].imports = files[0].imports
+            result[0].declarations = files.flatMap(\.declarations)
+            return result
+        }
+    }
+
+    private func imports(for kind: ImportKind) -> [SwiftImport] {
+        let modes: Set<GeneratorConfiguration.Mode> = configuration.modes
+        let hasTypes: Bool = modes.contains(.types)
+        var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
+        switch kind {
+        case .shared:
+            result.append(SwiftImport(module: "Foundation", isExposed: !document.servers.isEmpty))
+        case .schemas, .declarations:
+            result.append(SwiftImport(module: "StreamingJSON"))
+        case .client, .server:
+            result.append(SwiftImport(module: "StreamingJSON"))
+            result.append(SwiftImport(module: "Foundation", isExposed: true))
+            result.append(SwiftImport(module: "HTTPTypes", isExposed: false))
+        }
+        // With types of another module, its names are in what client and server declare.
+        let isExposed: Bool = !hasTypes || kind == .schemas && !configuration.typeOverrides.isEmpty
+        result += configuration.additionalImports.map { SwiftImport(module: $0, isExposed: isExposed) }
+        return result
+    }
+
+    /// What a file's declarations mention.
+    private enum ImportKind {
+        case shared
+        case schemas
+        case declarations
+        case client
+        case server
+    }
+}

@@ -1,0 +1,283 @@
+/// The files of the `types` mode.
+struct TypesTranslator {
+    let document: ResolvedDocument
+    let names: NameAssigner
+    let components: OperationTranslator.TranslatedComponents
+    let schemas: [Declaration]
+    let operations: [TranslatedOperation]
+    /// For the file that has no types of the document.
+    let sharedImports: [SwiftImport]
+    /// For the file in which overriding types stand.
+    let schemaImports: [SwiftImport]
+    let imports: [SwiftImport]
+
+    var files: [SwiftFile] {
+        [
+            SwiftFile(name: "Types.swift", imports: sharedImports, declarations: shared),
+            file("Types+Schemas.swift", extending: "Components.Schemas", schemas, imports: schemaImports),
+            file("Types+Parameters.swift", extending: "Components.Parameters", components.parameters),
+            file("Types+RequestBodies.swift", extending: "Components.RequestBodies", components.requestBodies),
+            file("Types+Responses.swift", extending: "Components.Responses", components.responses),
+            file("Types+Headers.swift", extending: "Components.Headers", components.headers),
+            file("Types+Operations.swift", extending: "Operations", operations.map(\.declaration)),
+        ]
+    }
+
+    private func file(
+        _ name: String,
+        extending type: String,
+        _ members: [Declaration],
+        imports: [SwiftImport]? = nil
+    ) -> SwiftFile {
+        let imports: [SwiftImport] = imports ?? self.imports
+        let declarations: [Declaration] =
+            members.isEmpty ? [] : [.type(TypeDeclaration(keyword: .extension, name: type, members: members))]
+        return SwiftFile(name: name, imports: members.isEmpty ? [] : imports, declarations: declarations)
+    }
+
+    // MARK: Types.swift
+
+    private var shared: [Declaration] {
+        [apiProtocol, overloads, servers, componentNamespaces, operationNamespace]
+    }
+
+    private var apiProtocol: Declaration {
+        let requirements: [Declaration] = operations.map { (operation: TranslatedOperation) in
+            .function(
+                FunctionDeclaration(
+                    documentation: OperationTranslator.documentation(of: operation.operation),
+                    attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
+                    name: "func \(operation.methodName)",
+                    parameters: [.init(label: "_ input", type: "\(operation.path).Input")],
+                    effects: "async throws",
+                    result: "\(operation.path).Output"
+                )
+            )
+        }
+        let title: String = document.title.isEmpty ? "the document" : document.title
+        return .type(
+            TypeDeclaration(
+                documentation: "The operations of \(title): called through a `Client`, implemented by a server.",
+                keyword: .protocol,
+                name: "APIProtocol",
+                inherits: ["Sendable"],
+                members: requirements
+            )
+        )
+    }
+
+    private var overloads: Declaration {
+        let members: [Declaration] = operations.map { (operation: TranslatedOperation) in
+            let parameters: [FunctionDeclaration.Parameter] = inputParameters(of: operation)
+            let arguments: [String] = parameters.map { "\($0.label): \($0.label)" }
+            return .function(
+                FunctionDeclaration(
+                    documentation: OperationTranslator.documentation(of: operation.operation),
+                    attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
+                    name: "func \(operation.methodName)",
+                    parameters: parameters,
+                    effects: "async throws",
+                    result: "\(operation.path).Output",
+                    body: [
+                        .line(
+                            "try await self.\(operation.methodName)(\(operation.path).Input(\(arguments.joined(separator: ", "))))"
+                        )
+                    ]
+                )
+            )
+        }
+        return .type(
+            TypeDeclaration(
+                documentation: members.isEmpty ? nil : "The operations with their input spelled out as arguments.",
+                keyword: .extension,
+                name: "APIProtocol",
+                members: members
+            )
+        )
+    }
+
+    private func inputParameters(of operation: TranslatedOperation) -> [FunctionDeclaration.Parameter] {
+        var result: [FunctionDeclaration.Parameter] = []
+        func add(_ label: String, _ type: String, _ fields: [TranslatedParameter]) {
+            let hasDefaults: Bool = fields.allSatisfy(\.type.isOptional)
+            result.append(
+                .init(
+                    label: label,
+                    type: "\(operation.path).Input.\(type)",
+                    defaultValue: hasDefaults ? ".init()" : nil
+                )
+            )
+        }
+        if !operation.pathFields.isEmpty { add("path", "Path", operation.pathFields) }
+        if !operation.queryFields.isEmpty { add("query", "Query", operation.queryFields) }
+        if operation.hasHeaders { add("headers", "Headers", operation.headerFields) }
+        if let body = operation.body {
+            let isRequired: Bool = operation.isBodyRequired
+            result.append(
+                .init(
+                    label: "body",
+                    type: isRequired ? body.path : "\(body.path)?",
+                    defaultValue: isRequired ? nil : "nil"
+                )
+            )
+        }
+        return result
+    }
+
+    private var servers: Declaration {
+        let members: [Declaration] = document.servers.enumerated().flatMap { (index: Int, server: Server) in
+            ServerDeclaration(server: server, number: index + 1, names: names).declarations
+        }
+        return .type(
+            TypeDeclaration(
+                documentation: "The servers that the document names.",
+                keyword: .enumeration,
+                name: "Servers",
+                members: members
+            )
+        )
+    }
+
+    private var componentNamespaces: Declaration {
+        let kinds: [(name: String, documentation: String)] = [
+            ("Schemas", "Types from `#/components/schemas`."),
+            ("Parameters", "Types from `#/components/parameters`."),
+            ("RequestBodies", "Types from `#/components/requestBodies`."),
+            ("Responses", "Types from `#/components/responses`."),
+            ("Headers", "Types from `#/components/headers`."),
+        ]
+        return .type(
+            TypeDeclaration(
+                documentation: "What the document names for use in several places.",
+                keyword: .enumeration,
+                name: "Components",
+                members: kinds.map { (name: String, documentation: String) in
+                    .type(TypeDeclaration(documentation: documentation, keyword: .enumeration, name: name))
+                }
+            )
+        )
+    }
+
+    private var operationNamespace: Declaration {
+        .type(
+            TypeDeclaration(
+                documentation: "Inputs and outputs of the operations.",
+                keyword: .enumeration,
+                name: "Operations"
+            )
+        )
+    }
+}
+
+/// One entry of `Servers` and the deprecated function beside it.
+private struct ServerDeclaration {
+    let server: Server
+    let number: Int
+    let names: NameAssigner
+
+    var declarations: [Declaration] {
+        var scope = NameScope()
+        var nested: [Declaration] = []
+        var parameters: [FunctionDeclaration.Parameter] = []
+        var oldParameters: [FunctionDeclaration.Parameter] = []
+        var variables: [String] = []
+        var oldVariables: [String] = []
+        for variable in server.variables {
+            let label: String = escaped(names.memberName(variable.name))
+            let key: String = stringLiteral(variable.name)
+            let value: String = stringLiteral(variable.defaultValue)
+            oldParameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
+            if let values = variable.allowedValues, !values.isEmpty {
+                let capitalized: String = capitalizedWords(variable.name)
+                let typeName: String = scope.claim(names.typeName(capitalized))
+                nested.append(enumeration(of: values, named: typeName, documentation: variable.documentation))
+                parameters.append(
+                    .init(
+                        label: label,
+                        type: typeName,
+                        defaultValue: ".\(escaped(names.memberName(variable.defaultValue)))"
+                    )
+                )
+                variables.append(".init(name: \(key), value: \(label).rawValue)")
+                let allowed: String = values.map(stringLiteral).joined(separator: ", ")
+                oldVariables.append(".init(name: \(key), value: \(label), allowedValues: [\(allowed)])")
+            } else {
+                parameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
+                variables.append(".init(name: \(key), value: \(label))")
+                oldVariables.append(".init(name: \(key), value: \(label))")
+            }
+        }
+        nested.append(
+            function(named: "url", attributes: [], parameters: parameters, variables: variables)
+        )
+        return [
+            .type(
+                TypeDeclaration(
+                    documentation: server.documentation ?? server.url,
+                    keyword: .enumeration,
+                    name: "Server\(number)",
+                    members: nested
+                )
+            ),
+            function(
+                named: "server\(number)",
+                attributes: ["@available(*, deprecated, renamed: \"Servers.Server\(number).url\")"],
+                parameters: oldParameters,
+                variables: oldVariables
+            ),
+        ]
+    }
+
+    private func function(
+        named name: String,
+        attributes: [String],
+        parameters: [FunctionDeclaration.Parameter],
+        variables: [String]
+    ) -> Declaration {
+        .function(
+            FunctionDeclaration(
+                documentation: server.documentation ?? server.url,
+                attributes: attributes,
+                modifiers: "static ",
+                name: "func \(name)",
+                parameters: parameters,
+                effects: "throws",
+                result: "URL",
+                body: [
+                    .line(
+                        "try URL(validatingOpenAPIServerURL: \(stringLiteral(server.url)), variables: [\(variables.joined(separator: ", "))])"
+                    )
+                ]
+            )
+        )
+    }
+
+    private func enumeration(of values: [String], named name: String, documentation: String?) -> Declaration {
+        var scope = NameScope()
+        return .type(
+            TypeDeclaration(
+                documentation: documentation,
+                keyword: .enumeration,
+                name: name,
+                inherits: ["Swift.String", "Sendable"],
+                members: values.map { (value: String) in
+                    .enumCase(
+                        documentation: nil,
+                        text: "\(escaped(scope.claim(names.memberName(value)))) = \(stringLiteral(value))"
+                    )
+                }
+            )
+        )
+    }
+
+    /// `region-name` becomes `Region-Name`.
+    private func capitalizedWords(_ text: String) -> String {
+        var result = ""
+        var isInWord = false
+        for character in text {
+            result += isInWord ? character.lowercased() : character.uppercased()
+            isInWord = character.isLetter || (isInWord && (character.isNumber || character == "'"))
+        }
+        return result
+    }
+}
