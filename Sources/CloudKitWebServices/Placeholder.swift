@@ -1,1 +1,0 @@
-// The first source of CloudKitWebServices takes this file's place.
