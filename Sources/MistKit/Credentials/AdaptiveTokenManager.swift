@@ -6,7 +6,7 @@ public import HTTPTypes
 /// let manager = AdaptiveTokenManager(apiToken: apiToken)
 /// let service = CloudKitService(containerIdentifier: "iCloud.com.example", tokenManager: manager)
 /// do {
-///     _ = try await service.privateDatabase.zones()
+///     _ = try await service.privateDatabase.fetchZones()
 /// } catch where error.code == .authenticationRequired {
 ///     manager.signIn(webAuthToken: try await askThePerson(error.redirectURL))
 /// }

@@ -35,7 +35,7 @@ public struct OutgoingRequest: Sendable {
     private(set) var request: HTTPRequest
     private(set) var body: HTTPBody?
     private(set) var redactor = Redactor()
-    private let basePath: String
+    private let baseURL: URL
 
     /// Makes an attempt from what the transport is to send; tests of a token manager use this.
     ///
@@ -48,16 +48,14 @@ public struct OutgoingRequest: Sendable {
         self.request = request
         self.body = body
         self.operationID = operationID
-        var basePath = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
-        while basePath.hasSuffix("/") { basePath.removeLast() }
-        self.basePath = basePath
+        self.baseURL = baseURL
     }
 
     /// The method on the request line.
     public var method: HTTPRequest.Method { request.method }
 
     /// Path and query exactly as they go on the request line, percent-encoded.
-    public var target: String { basePath + (request.path ?? "/") }
+    public var target: String { baseURL.requestTarget(appending: request.path) }
 
     /// The header fields, credentials that were added included.
     public var headerFields: HTTPFields { request.headerFields }

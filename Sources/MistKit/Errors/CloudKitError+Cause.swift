@@ -30,14 +30,16 @@ extension CloudKitError {
         default:
             // Transports have their own errors for a cancelled task.
             if Task.isCancelled { return .cancelled(operation: operation) }
-            var failure = CloudKitError(
-                code: .network,
-                message: """
-                    No complete answer from the server. Is its address right, is it running, and is there a network? \
-                    A write that was under way may have been done or not.
-                    """,
-                cause: error
-            )
+            let transportError = error as? TransportError
+            let problem =
+                transportError?.message
+                ?? "No complete answer from the server. Is its address right, is it running, and is there a network?"
+            let consequence =
+                switch transportError?.code {
+                case .connectionFailed, .invalidURL: "Nothing was sent."
+                default: "A write that was under way may have been done or not."
+                }
+            var failure = CloudKitError(code: .network, message: "\(problem) \(consequence)", cause: error)
             failure.operation = operation
             return failure
         }

@@ -96,6 +96,22 @@ struct RetryTests {
         #expect(transport.sent.count == 5)
     }
 
+    @Test func whatWasNeverSentIsRepeatedEvenIfItWrites() async throws {
+        let transport = FakeTransport { _, number in
+            if number < 3 { throw TransportError(code: .connectionFailed, message: "Could not connect to localhost.") }
+            throw TransportError(code: .connectionLost, message: "The connection to localhost broke.")
+        }
+        let error = try await middlewares().failure(operationID: "modifyRecords", over: transport)
+        #expect(error.code == .network)
+        #expect(
+            error.message == """
+                The connection to localhost broke. A write that was under way may have been done or not. \
+                (3 attempts were made.)
+                """
+        )
+        #expect(transport.sent.count == 3)
+    }
+
     @Test func whatWouldFailAgainIsNotRepeated() async throws {
         for code in ["BAD_REQUEST", "CONFLICT", "NOT_FOUND", "AUTHENTICATION_FAILED", "QUOTA_EXCEEDED", "BRAND_NEW"] {
             let transport = FakeTransport([reply(.badRequest, #"{"serverErrorCode":"\#(code)"}"#)])

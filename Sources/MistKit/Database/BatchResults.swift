@@ -1,0 +1,92 @@
+extension CloudKitDatabase {
+    /// Sends items in as many requests as needed, one after the other, and puts one result per item in their order.
+    ///
+    /// When a request fails as a whole after others succeeded, what these did must not get lost: the items of that
+    /// request and of those that are then not sent have its error.
+    func inBatches<Item>(
+        of items: [Item],
+        named name: (Item) -> String?,
+        send: (ArraySlice<Item>) async throws(CloudKitError) -> [RecordResult]
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        var results: [Result<Record, CloudKitError>] = []
+        results.reserveCapacity(items.count)
+        for batch in items.split(intoPartsOf: Self.batchSize) {
+            let names = batch.map(name)
+            do throws(CloudKitError) {
+                results += BatchResults.align(try await send(batch), with: names)
+            } catch  where error.code == .atomicError && error.item == nil {
+                // Apple's table of codes has an atomic failure as the failure of the whole request; others saw it in each
+                // item. Here it is always the latter.
+                results += names.map { .failure(error.about($0)) }
+            } catch {
+                guard !results.isEmpty else { throw error }
+                results += items[batch.startIndex...].map { .failure(error.about(name($0))) }
+                return results
+            }
+        }
+        return results
+    }
+}
+
+/// Which result of a response belongs to which item of the request.
+enum BatchResults {
+    /// The service keeps the order. Should a response hold too few results or other records, names decide, and an item
+    /// without a result is a failed one.
+    static func align(
+        _ results: [RecordResult],
+        with names: [String?]
+    ) -> [Result<Record, CloudKitError>] {
+        let inOrder =
+            results.count == names.count
+            && zip(results, names).allSatisfy { result, name in
+                name == nil || result.recordName == nil || result.recordName == name
+            }
+        if inOrder {
+            return zip(results, names).map { Result($0, requested: $1) }
+        }
+        var byName: [String: RecordResult] = [:]
+        for result in results {
+            if let name = result.recordName { byName[name] = result }
+        }
+        return names.map { name in
+            if let name, let result = byName[name] { return Result(result, requested: name) }
+            return .failure(.missingResult(count: results.count, of: names.count).about(name))
+        }
+    }
+}
+
+extension Result where Success == Record, Failure == CloudKitError {
+    /// An item of a response.
+    init(_ result: RecordResult) {
+        self.init(result, requested: nil)
+    }
+
+    init(_ result: RecordResult, requested name: String?) {
+        switch result {
+        case .record(let record):
+            self = .success(record)
+        case .failure(let error):
+            let name = error.recordName ?? name
+            self = .failure(CloudKitError(error.response, item: name.map { .record(name: $0) }))
+        }
+    }
+}
+
+extension CloudKitError {
+    fileprivate static func missingResult(count: Int, of expected: Int) -> CloudKitError {
+        CloudKitError(
+            code: .unexpectedResponse,
+            message: """
+                The response holds no result for this record (\(count) results for \(expected) records). A write may have \
+                been done or not; fetch the record.
+                """
+        )
+    }
+
+    /// The same error for one record of the request.
+    fileprivate func about(_ recordName: String?) -> CloudKitError {
+        var error = self
+        error.item = recordName.map { .record(name: $0) } ?? item
+        return error
+    }
+}

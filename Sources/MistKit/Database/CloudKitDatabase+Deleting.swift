@@ -1,0 +1,63 @@
+extension CloudKitDatabase {
+    /// Deletes a record, unless somebody else changed it since it was fetched.
+    ///
+    /// ```swift
+    /// try await database.delete(note)
+    /// // POST /database/1/iCloud.com.example/development/public/records/modify
+    /// // {"operations":[{"operationType":"delete","record":{"recordName":"note-1","recordChangeTag":"1e",...}}],...}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - record: The record as it was fetched.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched,
+    ///   ``CloudKitError/Code-swift.struct/notFound`` where it is deleted already,
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag. A refused deletion always throws.
+    public func delete(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) {
+        _ = try await modifyOne(.delete(record), inZone: zone)
+    }
+
+    /// Deletes records, each unless somebody else changed it since it was fetched.
+    ///
+    /// - Parameters:
+    ///   - records: The records as they were fetched, as many as you like.
+    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    /// - Returns: One result per record, in their order.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    public func delete(
+        _ records: [Record],
+        inZone zone: ZoneID? = nil
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        try await modify(records.map(RecordOperation.delete), inZone: zone)
+    }
+
+    /// Deletes a record by its name, **whatever others wrote to it meanwhile**.
+    ///
+    /// ```swift
+    /// try await database.forceDelete("note-1")
+    /// // {"operations":[{"operationType":"forceDelete","record":{"recordName":"note-1"}}],"atomic":false}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - recordName: The record's name.
+    ///   - zone: Its zone; the default zone when `nil`.
+    /// - Throws: ``CloudKitError``. Whether the service complains about a record that is not there is not documented; if it
+    ///   does, the code is ``CloudKitError/Code-swift.struct/notFound``.
+    public func forceDelete(_ recordName: String, inZone zone: ZoneID? = nil) async throws(CloudKitError) {
+        _ = try await modifyOne(.forceDelete(recordName), inZone: zone)
+    }
+
+    /// Deletes records by their names, **whatever others wrote to them meanwhile**.
+    ///
+    /// - Parameters:
+    ///   - recordNames: The records' names, as many as you like.
+    ///   - zone: Their zone; the default zone when `nil`.
+    /// - Returns: One result per name, in their order.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    public func forceDelete(
+        _ recordNames: [String],
+        inZone zone: ZoneID? = nil
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        try await modify(recordNames.map(RecordOperation.forceDelete), inZone: zone)
+    }
+}

@@ -1,0 +1,219 @@
+import CloudKitWebServices
+
+extension CloudKitDatabase {
+    /// Creates, changes and deletes records, each in its own way.
+    ///
+    /// ```swift
+    /// let results = try await database.modify([
+    ///     .create(Record(recordType: "Note", recordName: "a", fields: ["title": "Hello"])),
+    ///     .update(note),
+    ///     .forceDelete("b"),
+    /// ])
+    /// // POST /database/1/iCloud.com.example/development/public/records/modify
+    /// // {"operations":[{"operationType":"create","record":{"recordName":"a","recordType":"Note","fields":...}},
+    /// //                {"operationType":"update","record":{"recordName":...,"recordChangeTag":"1e","fields":...}},
+    /// //                {"operationType":"forceDelete","record":{"recordName":"b"}}],"atomic":false}
+    /// ```
+    ///
+    /// The operations are checked before anything is sent. They are done in order, and one that fails leaves the others
+    /// alone, unless they are atomic.
+    ///
+    /// - Parameters:
+    ///   - operations: What to do, with at most one operation for a record. More than 200 are sent in several requests.
+    ///   - zone: The zone of all the records; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then there can be 200 operations at most. Only custom zones
+    ///     do this.
+    ///   - desiredKeys: The fields to have in the results; all when `nil`, none when empty.
+    /// - Returns: One result per operation, in their order: the record with its new change tag, for a deletion with
+    ///   `isDeleted`; or why it failed. Of an atomic batch that failed, each has a failure,
+    ///   ``CloudKitError/Code-swift.struct/atomicError`` where another one was to blame. When a later request of several
+    ///   fails as a whole, its operations and those after them have its error.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes no sense, and the error of the
+    ///   first request when it fails as a whole. Nothing was done then, unless the code is
+    ///   ``CloudKitError/Code-swift.struct/network`` or another that leaves it open.
+    public func modify(
+        _ operations: [RecordOperation],
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        desiredKeys: [String]? = nil
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        if atomic, operations.count > Self.batchSize {
+            throw .invalidArgument(
+                "An atomic batch has \(Self.batchSize) operations at most; this one has \(operations.count)."
+            )
+        }
+        try operations.checkForSending()
+        var zone = zone
+        if zone == nil { zone = try operations.commonZone() }
+        var prepared: [RecordOperation] = []
+        prepared.reserveCapacity(operations.count)
+        for operation in operations { prepared.append(try operation.prepared(forZone: zone)) }
+        let requestZone = zone
+        return try await inBatches(of: prepared, named: \.record.recordName) { (batch) async throws(CloudKitError) in
+            try await service.call("modifyRecords") { client in
+                try await client.modifyRecords(
+                    path: .init(
+                        version: CloudKitService.version,
+                        container: service.containerIdentifier,
+                        environment: service.environment,
+                        database: scope
+                    ),
+                    body: .json(
+                        .init(operations: Array(batch), zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
+                    )
+                ).ok.body.json.records ?? []
+            }
+        }
+    }
+}
+
+extension RecordOperation {
+    /// Makes a record; fails where there is one of its name.
+    ///
+    /// - Parameter record: The record, without a change tag. Without a name the service makes one.
+    /// - Returns: The operation.
+    public static func create(_ record: Record) -> Self { Self(.create, record: record) }
+
+    /// Changes the fields that the record has; fails where its change tag is old.
+    ///
+    /// - Parameter record: The record as it was fetched, changed.
+    /// - Returns: The operation.
+    public static func update(_ record: Record) -> Self { Self(.update, record: record) }
+
+    /// Changes the fields that the record has, **over whatever others wrote**; makes the record where there is none.
+    ///
+    /// - Parameter record: The record, with its type.
+    /// - Returns: The operation.
+    public static func forceUpdate(_ record: Record) -> Self { Self(.forceUpdate, record: record) }
+
+    /// Replaces all fields; fails where the change tag is old.
+    ///
+    /// - Parameter record: The record as it was fetched, changed.
+    /// - Returns: The operation.
+    public static func replace(_ record: Record) -> Self { Self(.replace, record: record) }
+
+    /// Replaces all fields, **over whatever others wrote**; makes the record where there is none.
+    ///
+    /// - Parameter record: The record, with its type.
+    /// - Returns: The operation.
+    public static func forceReplace(_ record: Record) -> Self { Self(.forceReplace, record: record) }
+
+    /// Deletes a record; fails where its change tag is old.
+    ///
+    /// - Parameter record: The record as it was fetched.
+    /// - Returns: The operation.
+    public static func delete(_ record: Record) -> Self { Self(.delete, record: record) }
+
+    /// Deletes a record, **whatever others wrote to it meanwhile**.
+    ///
+    /// - Parameter recordName: The record's name.
+    /// - Returns: The operation.
+    public static func forceDelete(_ recordName: String) -> Self {
+        Self(.forceDelete, record: Record(recordName: recordName))
+    }
+}
+
+extension [RecordOperation] {
+    /// Refuses what makes no sense, before anything is sent.
+    fileprivate func checkForSending() throws(CloudKitError) {
+        var names: Set<String> = []
+        for (index, operation) in enumerated() {
+            try operation.checkForSending(index: index)
+            if let name = operation.record.recordName, !names.insert(name).inserted {
+                throw .invalidArgument(
+                    "The operation at index \(index) is the second one for its record; a batch takes one for each.",
+                    item: .record(name: name)
+                )
+            }
+        }
+    }
+
+    /// The zone that the records say, as the service looks at the request's alone.
+    fileprivate func commonZone() throws(CloudKitError) -> ZoneID? {
+        var common: ZoneID?
+        for (index, operation) in enumerated() {
+            let zone = operation.record.zoneID ?? .default
+            if let common, !common.isSame(as: zone) {
+                throw .invalidArgument(
+                    """
+                    The records are in more than one zone (\(common.zoneName), and \(zone.zoneName) at index \(index)). A \
+                    request writes to one zone; send one batch for each.
+                    """,
+                    item: operation.record.recordName.map { .record(name: $0) }
+                )
+            }
+            if common?.owner == nil { common = zone }
+        }
+        return common?.isSame(as: .default) == true ? nil : common
+    }
+}
+
+extension RecordOperation {
+    fileprivate func checkForSending(index: Int) throws(CloudKitError) {
+        let problem: String? =
+            switch operationType {
+            case .create:
+                if record.recordType == nil {
+                    "needs a record type"
+                } else if record.recordChangeTag != nil {
+                    "has a change tag, so the record exists; use update or replace"
+                } else {
+                    nil
+                }
+            case .update, .replace, .delete:
+                if record.recordName == nil {
+                    "needs the record's name"
+                } else if record.recordChangeTag == nil {
+                    "needs the change tag that a fetched record has; fetch it first, or use the force form to overwrite"
+                } else {
+                    nil
+                }
+            case .forceUpdate, .forceReplace:
+                if record.recordName == nil {
+                    "needs the record's name"
+                } else if record.recordType == nil {
+                    "needs a record type, as it may create the record"
+                } else {
+                    nil
+                }
+            case .forceDelete:
+                record.recordName == nil ? "needs the record's name" : nil
+            default:
+                // An operation of a later version of the protocol; the service knows.
+                nil
+            }
+        if let problem {
+            throw .invalidArgument(
+                "The operation at index \(index) (\(operationType)) \(problem). Nothing was sent.",
+                item: record.recordName.map { .record(name: $0) }
+            )
+        }
+    }
+
+    /// The operation without what only responses have.
+    fileprivate func prepared(forZone zone: ZoneID?) throws(CloudKitError) -> RecordOperation {
+        var operation = self
+        if let own = record.zoneID, let zone, !own.isSame(as: zone) {
+            throw .invalidArgument(
+                "The record is in the zone \(own.zoneName), and the request is for \(zone.zoneName).",
+                item: record.recordName.map { .record(name: $0) }
+            )
+        }
+        // A zone in a record is accepted and ignored by the service (observed live): only the request's counts.
+        operation.record.zoneID = nil
+        operation.record.created = nil
+        operation.record.modified = nil
+        operation.record.pluginFields = nil
+        if operationType == .delete || operationType == .forceDelete {
+            operation.record.fields = [:]
+        }
+        return operation
+    }
+}
+
+extension ZoneID {
+    /// Whether both name one zone, as far as both say; only responses always name the owner.
+    fileprivate func isSame(as other: ZoneID) -> Bool {
+        zoneName == other.zoneName && (owner == nil || other.owner == nil || owner == other.owner)
+    }
+}

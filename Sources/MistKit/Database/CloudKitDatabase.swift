@@ -1,0 +1,91 @@
+/// One of a container's databases.
+///
+/// ```swift
+/// let database = service.publicDatabase
+/// var note = try await database.create(Record(recordType: "Note", fields: ["title": "Hello"]))
+/// note["title"] = "Hello, world"
+/// note = try await database.update(note)
+/// try await database.delete(note)
+/// ```
+///
+/// ## One and many
+///
+/// A call about one record throws when the record fails. A call about many returns one result per record, in the order
+/// of the request; it throws only when nothing at all was done. Many means any number: more than the service takes at a
+/// time (200) are sent in several requests, one after the other.
+///
+/// ## Change tags
+///
+/// A record that was fetched carries a change tag. `update`, `replace` and `delete` send it, and the service refuses them
+/// with ``CloudKitError/Code-swift.struct/conflict`` when somebody else changed the record meanwhile. The forms with
+/// `force` in their names do not care, and overwrite what others wrote.
+///
+/// ## Zones
+///
+/// Where a call takes a zone, `nil` means the zone that the record says (`zoneID`), or else the default zone.
+///
+/// ## Topics
+///
+/// ### Finding records
+/// - ``records(matching:inZone:zoneWide:desiredKeys:pageSize:startingAt:)``
+/// - ``Query``
+///
+/// ### Fetching records by name
+/// - ``fetch(_:inZone:desiredKeys:)-(String,_,_)``
+/// - ``fetch(_:inZone:desiredKeys:)-([String],_,_)``
+///
+/// ### Saving one record
+/// - ``save(_:inZone:)-(Record,_)``
+/// - ``create(_:inZone:)``
+/// - ``update(_:inZone:)``
+/// - ``replace(_:inZone:)``
+/// - ``forceUpdate(_:inZone:)``
+/// - ``forceReplace(_:inZone:)``
+///
+/// ### Deleting one record
+/// - ``delete(_:inZone:)-(Record,_)``
+/// - ``forceDelete(_:inZone:)-(String,_)``
+///
+/// ### Changing many records
+/// - ``modify(_:inZone:atomic:desiredKeys:)``
+/// - ``save(_:inZone:)-([Record],_)``
+/// - ``delete(_:inZone:)-([Record],_)``
+/// - ``forceDelete(_:inZone:)-([String],_)``
+///
+/// ### Zones
+/// - ``fetchZones()``
+/// - ``fetchZone(_:)``
+/// - ``fetchZones(_:)``
+/// - ``createZone(_:)``
+/// - ``createZones(_:)``
+/// - ``deleteZone(_:)``
+/// - ``deleteZones(_:)``
+///
+/// ### Following changes
+/// - ``changes(since:pageSize:)``
+/// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:pageSize:)``
+public struct CloudKitDatabase: Sendable {
+    /// The container that the database is in.
+    public let service: CloudKitService
+
+    /// Which of the container's databases it is.
+    public let scope: DatabaseScope
+
+    /// What the service takes and gives at most in one request. Apple's page of limits.
+    static let batchSize = 200
+}
+
+extension CloudKitError {
+    static func invalidArgument(_ message: String, item: Item? = nil) -> CloudKitError {
+        var error = CloudKitError(code: .invalidArgument, message: message)
+        error.item = item
+        return error
+    }
+}
+
+extension Array {
+    /// The array in parts of at most `size` elements; an empty one has no parts.
+    func split(intoPartsOf size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}

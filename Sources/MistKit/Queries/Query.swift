@@ -1,0 +1,78 @@
+import StreamingJSON
+
+/// Which records to fetch, and in what order.
+///
+/// ```swift
+/// let query = Query(
+///     recordType: "User",
+///     filters: [.equals("status", "active"), Filter("age", .greaterThan, 18)],
+///     sorts: [Sort("lastName")]
+/// )
+/// for try await user in database.records(matching: query) { ... }
+/// ```
+///
+/// A query prints as the JSON that it becomes:
+///
+/// ```swift
+/// print(query)
+/// // {"recordType":"User",
+/// //  "filterBy":[{"fieldName":"status","comparator":"EQUALS","fieldValue":{"value":"active","type":"STRING"}},
+/// //              {"fieldName":"age","comparator":"GREATER_THAN","fieldValue":{"value":18,"type":"INT64"}}],
+/// //  "sortBy":[{"fieldName":"lastName","ascending":true}]}
+/// ```
+///
+/// `Model` is what the records become; without models of your own it is `Record`.
+///
+/// ## Topics
+///
+/// ### Making a query
+/// - ``init(recordType:filters:sorts:)``
+/// - ``Filter``
+/// - ``Sort``
+///
+/// ### Looking at it
+/// - ``recordQuery``
+/// - ``description``
+public struct Query<Model>: Hashable, Sendable {
+    /// The type of the records.
+    public var recordType: String
+
+    /// What must hold of a record; all of it.
+    public var filters: [Filter<Model>]
+
+    /// The order: by the first, where that is equal by the second, and so on. The service promises none without.
+    public var sorts: [Sort<Model>]
+
+    /// The query as it goes on the wire.
+    public var recordQuery: RecordQuery {
+        RecordQuery(recordType: recordType, filters: filters.map(\.queryFilter), sorts: sorts.map(\.querySort))
+    }
+}
+
+extension Query where Model == Record {
+    /// Makes a query with names of types and fields.
+    ///
+    /// - Parameters:
+    ///   - recordType: The type of the records, as the schema spells it.
+    ///   - filters: What must hold of a record; all of it. Without any, the schema must make `recordName` queryable.
+    ///   - sorts: The order.
+    public init(recordType: String, filters: [Filter<Record>] = [], sorts: [Sort<Record>] = []) {
+        self.recordType = recordType
+        self.filters = filters
+        self.sorts = sorts
+    }
+}
+
+extension Query: CustomStringConvertible {
+    /// The JSON that the query becomes.
+    public var description: String { printedJSON(recordQuery) }
+}
+
+/// A value's JSON, or why it has none.
+func printedJSON(_ value: some JSONWritable) -> String {
+    do {
+        return String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)
+    } catch {
+        return "(\(error))"
+    }
+}

@@ -1,0 +1,184 @@
+/// The records that match a query, fetched page by page while you go through them.
+///
+/// ```swift
+/// for try await note in database.records(matching: query) {
+///     print(note["title"]?.stringValue ?? "")
+/// }
+/// // POST .../records/query  {"query":{"recordType":"Note"}}
+/// // POST .../records/query  {"query":{"recordType":"Note"},"continuationMarker":"EgY..."}   after 200 records
+/// ```
+///
+/// Going through it again asks the service again. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at
+/// the next record.
+///
+/// ## Topics
+///
+/// ### All at once
+/// - ``collect(limit:)``
+///
+/// ### Page by page
+/// - ``pages``
+/// - ``RecordPage``
+///
+/// ### With the items that failed
+/// - ``results``
+public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
+    /// A page after a marker, or the first one.
+    let fetchPage: @Sendable (_ marker: String?) async throws(CloudKitError) -> RecordPage<Model>
+    let startMarker: String?
+
+    /// The same records a page at a time, with a marker after each to go on from later.
+    ///
+    /// ```swift
+    /// for try await page in database.records(matching: query).pages {
+    ///     try await store(page.results, resumeAt: page.marker)
+    /// }
+    /// ```
+    public var pages: Pages { Pages(records: self) }
+
+    /// The same records, each with the item that failed in its place.
+    ///
+    /// Going through the records themselves ends with the error of such an item.
+    public var results: Results { Results(records: self) }
+
+    /// Fetches the records into an array.
+    ///
+    /// - Parameter limit: The most records to fetch; `nil` for all.
+    /// - Returns: The records in the order of the query.
+    /// - Throws: The error of a page, or of the first item that failed.
+    public func collect(limit: Int? = nil) async throws(CloudKitError) -> [Model] {
+        var collected: [Model] = []
+        guard limit ?? 1 > 0 else { return collected }
+        for try await page in pages {
+            for result in page.results {
+                collected.append(try result.get())
+                if collected.count == limit { return collected }
+            }
+        }
+        return collected
+    }
+
+    /// Starts to go through the records; the first page is fetched when the first record is asked for.
+    ///
+    /// - Returns: The iterator.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(results: results.makeAsyncIterator())
+    }
+
+    /// Goes through the records.
+    public struct Iterator: AsyncIteratorProtocol {
+        var results: Results.Iterator
+
+        /// The next record.
+        ///
+        /// - Parameter actor: Where the caller runs.
+        /// - Returns: The record; `nil` after the last one.
+        /// - Throws: The error of a page, or of an item that failed.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CloudKitError) -> Model? {
+            guard let result = try await results.next(isolation: actor) else { return nil }
+            return try result.get()
+        }
+    }
+
+    /// The records with the items that failed in their places.
+    public struct Results: AsyncSequence, Sendable {
+        let records: RecordSequence
+
+        /// Starts to go through the results.
+        ///
+        /// - Returns: The iterator.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(pages: records.pages.makeAsyncIterator())
+        }
+
+        /// Goes through the results.
+        public struct Iterator: AsyncIteratorProtocol {
+            var pages: Pages.Iterator
+            var page: [Result<Model, CloudKitError>] = []
+            var index = 0
+
+            /// The next record, or why there is none in its place.
+            ///
+            /// - Parameter actor: Where the caller runs.
+            /// - Returns: The result; `nil` after the last one.
+            /// - Throws: The error of a page.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(CloudKitError) -> Result<Model, CloudKitError>? {
+                while index == page.count {
+                    guard let next = try await pages.next(isolation: actor) else { return nil }
+                    page = next.results
+                    index = 0
+                }
+                if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
+                defer { index += 1 }
+                return page[index]
+            }
+        }
+    }
+
+    /// The records a page at a time.
+    public struct Pages: AsyncSequence, Sendable {
+        let records: RecordSequence
+
+        /// Starts to go through the pages.
+        ///
+        /// - Returns: The iterator.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(records: records, state: .after(marker: records.startMarker))
+        }
+
+        /// Goes through the pages.
+        public struct Iterator: AsyncIteratorProtocol {
+            enum State {
+                case after(marker: String?)
+                case finished
+            }
+
+            let records: RecordSequence
+            var state: State
+
+            /// Fetches the next page.
+            ///
+            /// - Parameter actor: Where the caller runs.
+            /// - Returns: The page, which may be empty; `nil` after the last one.
+            /// - Throws: The error of the request; there are no further pages after it.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(CloudKitError) -> RecordPage<Model>? {
+                guard case .after(let marker) = state else { return nil }
+                state = .finished
+                if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
+                let page = try await records.fetchPage(marker)
+                if let next = page.marker {
+                    guard next != marker || !page.results.isEmpty else {
+                        throw .endlessPages(operation: "queryRecords")
+                    }
+                    state = .after(marker: next)
+                }
+                return page
+            }
+        }
+    }
+}
+
+/// One page of the records that match a query.
+public struct RecordPage<Model: Sendable>: Sendable {
+    /// The records, each with the item that failed in its place.
+    public var results: [Result<Model, CloudKitError>]
+
+    /// Where the next page begins, to be passed as `startingAt`; `nil` when this is the last one.
+    public var marker: String?
+}
+
+extension CloudKitError {
+    /// A server that says "more is coming" for ever and sends nothing.
+    static func endlessPages(operation: String) -> CloudKitError {
+        var error = CloudKitError(
+            code: .unexpectedResponse,
+            message: "The server sent an empty page and said that the next one begins where this one did."
+        )
+        error.operation = operation
+        return error
+    }
+}

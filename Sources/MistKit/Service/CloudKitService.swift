@@ -1,0 +1,186 @@
+import CloudKitWebServices
+public import Logging
+public import OpenAPISwiftAsyncHTTPClient
+public import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A CloudKit container, reached over CloudKit Web Services with one set of credentials.
+///
+/// ```swift
+/// let service = try CloudKitService(
+///     containerIdentifier: "iCloud.com.example.app",
+///     environment: .production,
+///     keyID: keyID,
+///     privateKeyPEM: pem
+/// )
+/// let note = try await service.publicDatabase.fetch("note-1")
+/// // POST https://api.apple-cloudkit.com/database/1/iCloud.com.example.app/production/public/records/lookup
+/// // {"records":[{"recordName":"note-1"}]}
+/// ```
+///
+/// A service may be used from many tasks at a time, and is cheap to copy. Every request goes the same way: it is
+/// repeated where that is safe (``RetryPolicy``), gets its credentials (``TokenManager``), and is logged without them.
+/// Every failure is a ``CloudKitError``.
+///
+/// ## Topics
+///
+/// ### Making a service
+/// - ``init(containerIdentifier:environment:tokenManager:serverURL:transport:middlewares:retryPolicy:logger:clock:)``
+/// - ``init(containerIdentifier:environment:apiToken:webAuthToken:serverURL:transport:retryPolicy:logger:)``
+/// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:serverURL:transport:retryPolicy:logger:)``
+/// - ``appleServerURL``
+///
+/// ### Databases
+/// - ``publicDatabase``
+/// - ``privateDatabase``
+/// - ``sharedDatabase``
+/// - ``database(_:)``
+///
+/// ### People
+/// - ``fetchCaller()``
+public struct CloudKitService: Sendable {
+    /// The container's identifier, such as `iCloud.com.example.app`.
+    public let containerIdentifier: String
+
+    /// The environment, development or production.
+    public let environment: ContainerEnvironment
+
+    let client: Client
+
+    /// The version of the protocol; there is one.
+    static let version = "1"
+
+    /// Where Apple serves CloudKit Web Services.
+    public static let appleServerURL = URL(string: "https://api.apple-cloudkit.com")!
+
+    /// Makes a service with credentials of any kind.
+    ///
+    /// - Parameters:
+    ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
+    ///   - environment: The environment. Schema and data of the two have nothing to do with each other.
+    ///   - tokenManager: The credentials.
+    ///   - serverURL: The server: Apple's, an emulator's, or the one that Apple's partition of a person's account is on.
+    ///   - transport: What sends the requests.
+    ///   - middlewares: Yours, outermost first. They stand in front of ours, so they see each request once, without
+    ///     credentials, and failures as ``CloudKitError``.
+    ///   - retryPolicy: When a failed request is sent again.
+    ///   - logger: Where attempts (debug), their details (trace) and repetitions (info) are written. No credential and
+    ///     no content of a record is ever among it.
+    ///   - clock: What the waits of the retry policy are measured with.
+    public init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment = .development,
+        tokenManager: any TokenManager,
+        serverURL: URL = CloudKitService.appleServerURL,
+        transport: any ClientTransport = AsyncHTTPClientTransport(),
+        middlewares: [any ClientMiddleware] = [],
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        logger: Logger = Logger(label: "MistKit"),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        let ours = Middlewares(tokenManager: tokenManager, retryPolicy: retryPolicy, logger: logger, clock: clock)
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        client = Client(serverURL: serverURL, transport: transport, middlewares: middlewares + ours.inOrder)
+    }
+
+    /// Makes a service with an API token, and the web authentication token of a person where there is one.
+    ///
+    /// - Parameters:
+    ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
+    ///   - environment: The environment.
+    ///   - apiToken: The token from the console, 64 hexadecimal digits.
+    ///   - webAuthToken: The token from the sign-in page, not percent-encoded. The service sends a new one with every
+    ///     response, which is adopted; make an ``AdaptiveTokenManager`` yourself to keep it for the next run.
+    ///   - serverURL: The server.
+    ///   - transport: What sends the requests.
+    ///   - retryPolicy: When a failed request is sent again.
+    ///   - logger: Where attempts are written.
+    public init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment = .development,
+        apiToken: String,
+        webAuthToken: String? = nil,
+        serverURL: URL = CloudKitService.appleServerURL,
+        transport: any ClientTransport = AsyncHTTPClientTransport(),
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        logger: Logger = Logger(label: "MistKit")
+    ) {
+        self.init(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
+            tokenManager: AdaptiveTokenManager(apiToken: apiToken, webAuthToken: webAuthToken),
+            serverURL: serverURL,
+            transport: transport,
+            retryPolicy: retryPolicy,
+            logger: logger
+        )
+    }
+
+    /// Makes a service with a server-to-server key, for the public database.
+    ///
+    /// - Parameters:
+    ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
+    ///   - environment: The environment.
+    ///   - keyID: What the console shows for the key.
+    ///   - privateKeyPEM: The private key, in any form that ``ServerToServerKey/init(_:)`` reads.
+    ///   - serverURL: The server.
+    ///   - transport: What sends the requests.
+    ///   - retryPolicy: When a failed request is sent again.
+    ///   - logger: Where attempts are written.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what is wrong with the key.
+    public init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment = .development,
+        keyID: String,
+        privateKeyPEM: String,
+        serverURL: URL = CloudKitService.appleServerURL,
+        transport: any ClientTransport = AsyncHTTPClientTransport(),
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        logger: Logger = Logger(label: "MistKit")
+    ) throws(CloudKitError) {
+        self.init(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
+            tokenManager: ServerToServerAuthManager(keyID: keyID, privateKey: try ServerToServerKey(privateKeyPEM)),
+            serverURL: serverURL,
+            transport: transport,
+            retryPolicy: retryPolicy,
+            logger: logger
+        )
+    }
+
+    /// The database that all users of the app share: everybody may read it, as far as the schema says so.
+    public var publicDatabase: CloudKitDatabase { database(.public) }
+
+    /// The database of the person that the credentials belong to.
+    public var privateDatabase: CloudKitDatabase { database(.private) }
+
+    /// What other people share with the person that the credentials belong to. Its zones carry their owner's name.
+    public var sharedDatabase: CloudKitDatabase { database(.shared) }
+
+    /// A database by its scope.
+    ///
+    /// - Parameter scope: Which of the three.
+    /// - Returns: A handle; nothing is sent.
+    public func database(_ scope: DatabaseScope) -> CloudKitDatabase {
+        CloudKitDatabase(service: self, scope: scope)
+    }
+
+    /// Calls the generated client; whatever it throws becomes a ``CloudKitError``.
+    func call<Output>(
+        _ operation: String,
+        _ body: (Client) async throws -> Output
+    ) async throws(CloudKitError) -> Output {
+        do {
+            return try await body(client)
+        } catch {
+            throw CloudKitError(error, operation: operation)
+        }
+    }
+}

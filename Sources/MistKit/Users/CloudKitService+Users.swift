@@ -1,0 +1,33 @@
+import CloudKitWebServices
+
+extension CloudKitService {
+    /// Fetches the person that the credentials belong to.
+    ///
+    /// ```swift
+    /// let caller = try await service.fetchCaller()
+    /// // GET /database/1/iCloud.com.example/development/public/users/caller
+    /// ```
+    ///
+    /// - Returns: The person's user record name, with a name where the person lets the app see it.
+    /// - Throws: ``CloudKitError/Code-swift.struct/authenticationRequired`` where nobody is signed in,
+    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
+    public func fetchCaller() async throws(CloudKitError) -> UserIdentity {
+        let body = try await call("fetchCaller") { client in
+            try await client.fetchCaller(
+                path: .init(
+                    version: CloudKitService.version,
+                    container: containerIdentifier,
+                    environment: environment,
+                    database: .public
+                )
+            ).ok.body.json
+        }
+        // Apple's page puts the identity into a list; CloudKit JS, and the service, do not.
+        if body.userRecordName == nil, let identity = body.users?.first { return identity }
+        return UserIdentity(
+            userRecordName: body.userRecordName,
+            nameComponents: body.nameComponents,
+            lookupInfo: body.lookupInfo
+        )
+    }
+}
