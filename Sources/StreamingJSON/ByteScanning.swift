@@ -28,6 +28,22 @@ extension Bytes {
     var word: UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(self).loadUnaligned(as: UInt64.self))
     }
+
+    /// The next bytes, fewer than eight but at least one, filled up with spaces; nothing behind them is looked at.
+    @inline(__always)
+    func word(ofFirst count: Int) -> UInt64 {
+        let raw = UnsafeRawPointer(self)
+        let bits = UInt64(truncatingIfNeeded: count &* 8)
+        let spaces = 0x2020_2020_2020_2020 &<< bits
+        if count >= 4 {
+            // Two halves that overlap in the middle.
+            let first = UInt64(UInt32(littleEndian: raw.loadUnaligned(as: UInt32.self)))
+            let last = UInt64(UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)))
+            return first | last &<< (bits &- 32) | spaces
+        }
+        let middle = UInt64(self[count &>> 1]) &<< UInt64(truncatingIfNeeded: (count &>> 1) &* 8)
+        return UInt64(pointee) | middle | UInt64(self[count &- 1]) &<< (bits &- 8) | spaces
+    }
 }
 
 /// Looks at eight bytes of text at once.

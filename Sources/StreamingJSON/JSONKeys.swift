@@ -135,14 +135,9 @@ public struct JSONKeys: Sendable {
         if count >= 8 {
             return (start.word, (start + (count - 8)).word)
         }
-        var word: UInt64 = 0
-        if limit - start >= 8 {
-            word = start.word & ((1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1)
-        } else {
-            for index in 0..<count {
-                word |= UInt64(start[index]) &<< UInt64(truncatingIfNeeded: index &* 8)
-            }
-        }
+        guard count > 0 else { return (0, 0) }
+        let mask: UInt64 = (1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1
+        let word = (limit - start >= 8 ? start.word : start.word(ofFirst: count)) & mask
         return (word, word)
     }
 

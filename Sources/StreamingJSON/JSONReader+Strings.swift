@@ -271,6 +271,18 @@ extension JSONReader {
         var cursor = text.start
         let end = text.start + text.count
         while cursor < end {
+            if end - cursor >= 8 {
+                // There is as much room for output as there is input left. Of the eight bytes only those before a backslash count.
+                let word = cursor.word
+                UnsafeMutableRawPointer(output).storeBytes(of: word.littleEndian, as: UInt64.self)
+                let specials = Word.specials(in: word)
+                let plain = specials == 0 ? 8 : specials.trailingZeroBitCount &>> 3
+                output += plain
+                cursor += plain
+                if plain == 8 {
+                    continue
+                }
+            }
             let byte = cursor.pointee
             guard byte == ASCII.backslash else {
                 output.pointee = byte

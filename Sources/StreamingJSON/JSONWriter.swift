@@ -324,42 +324,39 @@ public struct JSONWriter: ~Copyable {
 
     /// Appends a string with its quotes.
     private mutating func appendString(_ text: UnsafeBufferPointer<UInt8>) {
+        // Each step stores eight bytes, though fewer may count: the bytes behind them are room for that.
         buffer.reserve(text.count + 2 + 8)
-        buffer.appendReserved(ASCII.quote)
+        var target = buffer.base + buffer.count
+        target.pointee = ASCII.quote
+        target += 1
         if var cursor = text.baseAddress {
             let end = cursor + text.count
             let escapesSlashes = options.contains(.escapingSlashes)
             while cursor < end {
-                if end - cursor >= 8 {
-                    // Copy eight bytes, then count only those before the first one that must be escaped.
-                    let word = cursor.word
-                    var specials = Word.specials(in: word)
-                    if escapesSlashes {
-                        specials |= Word.slashes(in: word)
-                    }
-                    buffer.store(word)
-                    if specials == 0 {
-                        buffer.count += 8
-                        cursor += 8
-                        continue
-                    }
-                    let plain = specials.trailingZeroBitCount &>> 3
-                    buffer.count += plain
-                    cursor += plain
+                let count = min(end - cursor, 8)
+                let word = count == 8 ? cursor.word : cursor.word(ofFirst: count)
+                UnsafeMutableRawPointer(target).storeBytes(of: word.littleEndian, as: UInt64.self)
+                var specials = Word.specials(in: word)
+                if escapesSlashes {
+                    specials |= Word.slashes(in: word)
                 }
-                let byte = cursor.pointee
+                if specials == 0 {
+                    target += count
+                    cursor += count
+                    continue
+                }
+                let plain = specials.trailingZeroBitCount &>> 3
+                target += plain
+                cursor += plain
+                buffer.count = target - buffer.base
+                appendEscape(of: cursor.pointee)
                 cursor += 1
-                if byte < ASCII.space || byte == ASCII.quote || byte == ASCII.backslash
-                    || (byte == ASCII.slash && escapesSlashes)
-                {
-                    appendEscape(of: byte)
-                    buffer.reserve(end - cursor + 1 + 8)
-                } else {
-                    buffer.appendReserved(byte)
-                }
+                buffer.reserve(end - cursor + 1 + 8)
+                target = buffer.base + buffer.count
             }
         }
-        buffer.appendReserved(ASCII.quote)
+        target.pointee = ASCII.quote
+        buffer.count = target + 1 - buffer.base
     }
 
     private mutating func appendEscape(of byte: UInt8) {
@@ -496,12 +493,6 @@ private struct Buffer: ~Copyable {
         reserve(bytes.count)
         (base + count).update(from: source, count: bytes.count)
         count &+= bytes.count
-    }
-
-    /// Puts eight bytes behind the last one without counting them; there must be room.
-    @inline(__always)
-    func store(_ word: UInt64) {
-        UnsafeMutableRawPointer(base + count).storeBytes(of: word.littleEndian, as: UInt64.self)
     }
 
     func array() -> [UInt8] {

@@ -92,7 +92,8 @@ struct DifferentialTests {
             if let ours {
                 #expect(skipped != nil, message)
                 #expect(agree(ours, foundation(bytes)), message)
-            } else if String(validating: bytes, as: UTF8.self) != nil {
+            } else if let text = String(validating: bytes, as: UTF8.self), !text.contains(/,\s*[}\]]/) {
+                // Foundation lets a comma pass before a closing brace.
                 #expect(foundation(bytes) == nil, message)
             }
         }
