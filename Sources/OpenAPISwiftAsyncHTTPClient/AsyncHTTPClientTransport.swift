@@ -86,10 +86,12 @@ public struct AsyncHTTPClientTransport: ClientTransport {
 extension HTTPClientRequest {
 
     fileprivate init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL) throws {
-        guard let scheme = baseURL.scheme, let authority = baseURL.authority else {
+        guard let scheme = baseURL.scheme?.lowercased(), let authority = baseURL.authority,
+            ["http", "https", "http+unix", "https+unix"].contains(scheme)
+        else {
             throw TransportError(
                 code: .invalidURL,
-                message: "'\(baseURL)' has no scheme or no host; give the client a URL such as https://example.com/v1."
+                message: "'\(baseURL)' is no server to send to; give the client a URL such as https://example.com/v1."
             )
         }
         self.init(url: "\(scheme)://\(authority)\(baseURL.requestTarget(appending: request.path))")

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 package import OpenAPISwiftRuntime
 
@@ -15,7 +16,7 @@ extension TransportError {
             self.init(code: .connectionFailed, message: Self.unreachable(server), cause: error)
         case let error as IOError where error.errnoCode == ECONNREFUSED:
             self.init(code: .connectionFailed, message: Self.unreachable(server), cause: error)
-        case is IOError, is ChannelError:
+        case is IOError, is ChannelError, is HTTPParserError:
             self.init(code: .connectionLost, message: "The connection to \(server) broke.", cause: error)
         default: return nil
         }

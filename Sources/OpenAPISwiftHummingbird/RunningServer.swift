@@ -1,6 +1,7 @@
 package import Hummingbird
 import Logging
 import NIOCore
+import OpenAPISwiftRuntime
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -25,15 +26,13 @@ package func withRunningServer<Context: RequestContext, Result>(
     port: Int = 0,
     _ body: (URL) async throws -> Result
 ) async throws -> Result where Context.Source == ApplicationRequestContextSource {
-    let (ports, continuation) = AsyncStream<Int>.makeStream()
+    let (channels, continuation) = AsyncStream<any Channel>.makeStream()
     var logger = Logger(label: "server")
     logger.logLevel = .error
     let application = Application(
         router: router,
         configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-        onServerRunning: { channel in
-            if let port = channel.localAddress?.port { continuation.yield(port) }
-        },
+        onServerRunning: { continuation.yield($0) },
         logger: logger
     )
     return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,22 +40,37 @@ package func withRunningServer<Context: RequestContext, Result>(
             defer { continuation.finish() }
             try await application.run()
         }
-        var iterator = ports.makeAsyncIterator()
-        guard let port = await iterator.next(isolation: #isolation), let url = URL(string: "http://\(host):\(port)")
-        else {
+        var iterator = channels.makeAsyncIterator()
+        guard let channel = await iterator.next(isolation: #isolation) else {
+            // The server ended before it listened: its error tells why.
             try await group.next()
             throw CancellationError()
         }
-        let result: Result
+        let result: Swift.Result<Result, any Error>
         do {
-            result = try await body(url)
+            guard let port = channel.localAddress?.port, let url = URL(string: "http://\(host):\(port)") else {
+                throw InvalidServerURLError(text: host)
+            }
+            result = .success(try await body(url))
         } catch {
-            group.cancelAll()
-            throw error
+            result = .failure(error)
         }
+        try? await stopListening(channel, on: application.eventLoopGroup)
         group.cancelAll()
         // Stopping by cancellation is no failure.
         _ = await group.nextResult()
-        return result
+        return try result.get()
     }
+}
+
+/// Closes the channel of a server when no connection is on its way from being accepted to being handled.
+///
+/// NIO traps when it drops such a connection, as it does when the server's task is cancelled in that moment.
+private func stopListening(_ channel: any Channel, on group: any EventLoopGroup) async throws {
+    try await channel.setOption(.autoRead, value: false).get()
+    for loop in group.makeIterator() {
+        try await loop.submit {}.get()
+    }
+    try await channel.eventLoop.submit {}.get()
+    try await channel.close().get()
 }

@@ -1,0 +1,196 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import OpenAPISwiftAsyncHTTPClient
+import OpenAPISwiftHummingbird
+import OpenAPISwiftRuntime
+import Synchronization
+import Testing
+
+/// What holds beside the routes of Hummingbird; what all transports share is tested with the client transport.
+@Suite(.timeLimit(.minutes(1)))
+struct HummingbirdTransportTests {
+
+    @Test func routesOfHummingbirdStayInReach() async throws {
+        let router = Router()
+        router.get("before") { _, _ in "before" }
+        let transport = HummingbirdTransport(router)
+        try transport.registerText("operation", method: .get, path: "/pets/{petId}")
+        try transport.registerText("operation", method: .get, path: "/pets/{id}/toys")
+        router.get("after") { _, _ in "after" }
+        // Another method of a path that the transport knows.
+        router.post("pets/{petId}") { _, context in "alias \(try context.parameters.require("petId"))" }
+        router.delete("pets/{petId}") { _, _ -> String in throw HTTPError(.notFound) }
+
+        try await withRunningServer(of: router) { url async throws in
+            #expect(try await answer(.get, "/before", at: url) == "200 before")
+            #expect(try await answer(.get, "/after", at: url) == "200 after")
+            #expect(try await answer(.get, "/pets/1", at: url) == "200 operation")
+            #expect(try await answer(.get, "/pets/1/toys", at: url) == "200 operation")
+            #expect(try await answer(.post, "/pets/1", at: url) == "200 alias 1")
+            #expect(try await answer(.delete, "/pets/1", at: url) == "404")
+            #expect(try await answer(.put, "/pets/1", at: url) == "405 allow: GET")
+            #expect(try await answer(.get, "/pets", at: url) == "404")
+        }
+    }
+
+    @Test func middlewaresAddedBeforeSeeOperationsAndTheirTemplate() async throws {
+        let seen = Seen()
+        let router = Router()
+        router.add(middleware: Recorder(name: "before", seen: seen))
+        let transport = HummingbirdTransport(router)
+        router.add(middleware: Recorder(name: "after", seen: seen))
+        try transport.registerText("operation", method: .get, path: "/pets/{petId}")
+        router.get("other") { _, _ in "other" }
+
+        try await withRunningServer(of: router) { url async throws in
+            #expect(try await answer(.get, "/pets/1", at: url) == "200 operation")
+            #expect(try await answer(.get, "/other", at: url) == "200 other")
+        }
+        #expect(seen.lines.withLock { $0 } == ["before /pets/{petId}", "after /other", "before /other"])
+    }
+
+    @Test func anErrorOfHummingbirdKeepsItsStatus() async throws {
+        let router = Router()
+        let transport = HummingbirdTransport(router)
+        try transport.register({ _, _, _ in throw HTTPError(.conflict) }, method: .get, path: "/plain")
+        try transport.register(
+            { request, _, metadata in
+                throw ServerError(
+                    operationID: "op",
+                    request: request,
+                    requestBody: nil,
+                    requestMetadata: metadata,
+                    causeDescription: "the handler failed",
+                    underlyingError: HTTPError(.conflict)
+                )
+            },
+            method: .get,
+            path: "/wrapped"
+        )
+        try await withRunningServer(of: router) { url async throws in
+            #expect(try await answer(.get, "/plain", at: url) == "409")
+            #expect(try await answer(.get, "/wrapped", at: url) == "409")
+        }
+    }
+
+    @Test func aHandlerMayAnswerBeforeTheRequestHasArrived() async throws {
+        let router = Router()
+        try HummingbirdTransport(router).registerText("enough", method: .post, path: "/upload")
+        try await withRunningServer(of: router) { url async throws in
+            let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
+            sender.yield([1, 2, 3])
+            let body = HTTPBody(stream, length: .unknown)
+            let (response, text) = try await send(.post, "/upload", body: body, at: url)
+            #expect(response.status == .ok)
+            sender.finish()
+            #expect(try await String(collecting: #require(text), upTo: 100) == "enough")
+        }
+    }
+
+    @Test func aBrokenRouteIsRefusedOnRegistration() throws {
+        let transport = HummingbirdTransport(Router())
+        try transport.registerText("a", method: .get, path: "/pets/{petId}")
+        let twice = #expect(throws: RouteError.self) {
+            try transport.registerText("b", method: .get, path: "/pets/{id}")
+        }
+        #expect(twice?.code == .alreadyRegistered)
+        let malformed = #expect(throws: RouteError.self) {
+            try transport.registerText("b", method: .get, path: "/pets/{id")
+        }
+        #expect(malformed?.code == .malformedTemplate)
+    }
+
+    @Test func theServerStopsWithItsClosureAndCancelsItsHandlers() async throws {
+        let (started, start) = AsyncStream<Void>.makeStream()
+        let (cancelled, cancellation) = AsyncStream<Void>.makeStream()
+        let router = Router()
+        try HummingbirdTransport(router).register(
+            { _, _, _ in
+                start.yield()
+                do {
+                    // Waits until it is cancelled.
+                    try await Task.sleep(for: .seconds(3600))
+                } catch {
+                    cancellation.yield()
+                }
+                return (HTTPResponse(status: .ok), nil)
+            },
+            method: .get,
+            path: "/slow"
+        )
+        let call = try await withRunningServer(of: router) { url async throws in
+            let call = Task { try await send(.get, "/slow", at: url).0.status }
+            var iterator = started.makeAsyncIterator()
+            await iterator.next()
+            return call
+        }
+        var iterator = cancelled.makeAsyncIterator()
+        #expect(await iterator.next() != nil)
+        // The handler's late answer may still have found the connection open.
+        if case .failure(let error) = await call.result {
+            #expect((error as? TransportError)?.code == .connectionLost)
+        }
+    }
+
+    @Test func aServerThatCannotListenThrows() async throws {
+        try await withRunningServer(of: Router()) { url async throws in
+            let port = try #require(url.port)
+            await #expect(throws: (any Error).self) {
+                try await withRunningServer(of: Router(), port: port) { _ in }
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    private func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        body: HTTPBody? = nil,
+        at url: URL
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: path)
+        return try await AsyncHTTPClientTransport().send(request, body: body, baseURL: url, operationID: "test")
+    }
+
+    /// Status, body and `allow` of a response, where there are any.
+    private func answer(_ method: HTTPRequest.Method, _ path: String, at url: URL) async throws -> String {
+        let (response, body) = try await send(method, path, at: url)
+        var parts = ["\(response.status.code)"]
+        if let body {
+            let text = try await String(collecting: body, upTo: 1000)
+            if !text.isEmpty { parts.append(text) }
+        }
+        if let allow = response.headerFields[.allow] { parts.append("allow: \(allow)") }
+        return parts.joined(separator: " ")
+    }
+}
+
+extension HummingbirdTransport {
+
+    fileprivate func registerText(_ text: String, method: HTTPRequest.Method, path: String) throws {
+        try register({ _, _, _ in (HTTPResponse(status: .ok), HTTPBody(text)) }, method: method, path: path)
+    }
+}
+
+private final class Seen: Sendable {
+    let lines = Mutex<[String]>([])
+}
+
+/// Notes the template of the route of each request, as metrics and traces do.
+private struct Recorder: RouterMiddleware {
+
+    let name: String
+    let seen: Seen
+
+    func handle(
+        _ request: Request,
+        context: BasicRequestContext,
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let response = try await next(request, context)
+        seen.lines.withLock { $0.append("\(name) \(context.endpointPath ?? "none")") }
+        return response
+    }
+}

@@ -1,1 +1,0 @@
-// The first test of OpenAPISwiftHummingbird takes this file's place.
