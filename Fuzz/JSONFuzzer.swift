@@ -70,12 +70,36 @@ private struct Walk: JSONReadable {
         "\"",
         "\u{1F600}"
     )
+    private static let taggedKeys = JSONKeys("value", "type")
     var value: JSONValue
 
     init(json reader: inout JSONReader) throws(JSONError) {
         let kind = try reader.peekKind()
         switch kind {
         case .object:
+            let start = reader.position
+            if let tagged = try reader.readTagged(Self.taggedKeys, Self.keys) {
+                let end = reader.position
+                reader.rewind(to: start)
+                let whole = try reader.read(JSONValue.self)
+                check(whole["type"]?.stringValue == Self.keys[tagged.tag], "the tag is the type")
+                check(reader.position.offset == end.offset, "a tagged value ends where the object does")
+                reader.rewind(to: tagged.position)
+                let value = try reader.read(Walk.self).value
+                switch tagged.token {
+                case .string(let text):
+                    check(
+                        value.stringValue?.utf8.elementsEqual(reader.string(of: text).utf8) == true,
+                        "the token is the text"
+                    )
+                case .number(let number):
+                    check(number.int64.map { .integer($0) == value } ?? true, "the token is the integer")
+                    check(number.double.map { $0 == value.doubleValue } ?? true, "the token is the number")
+                case .other(let other):
+                    check(kind(of: value) == other, "the token is of the kind")
+                }
+            }
+            reader.rewind(to: start)
             var members: [String: JSONValue] = [:]
             try reader.beginObject()
             while let index = try reader.nextKey(in: Self.keys) {
@@ -88,7 +112,12 @@ private struct Walk: JSONReadable {
                 try reader.skipValue()
                 let end = reader.position
                 reader.rewind(to: place)
+                let shared = try reader.readRepeated { (reader) throws(JSONError) in
+                    Box(try reader.read(JSONValue.self))
+                }
+                reader.rewind(to: place)
                 members[key] = try reader.read(Walk.self).value
+                check(members[key] == shared.value, "an object met before is the same object")
                 check(reader.position.offset == end.offset, "skipping and reading end at the same byte")
             }
             value = .object(members)
@@ -117,6 +146,14 @@ private struct Walk: JSONReadable {
             check(isNull == (kind == .null), "null is null")
             value = kind == .null ? .null : try reader.read()
         }
+    }
+}
+
+private final class Box {
+    let value: JSONValue
+
+    init(_ value: JSONValue) {
+        self.value = value
     }
 }
 

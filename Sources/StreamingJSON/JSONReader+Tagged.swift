@@ -120,6 +120,8 @@ struct RepeatedObjects {
 extension JSONReader {
     /// Reads a value that is likely to come again byte for byte in the same input, such as the zone of a page's records.
     ///
+    /// Only objects and arrays are kept.
+    ///
     /// - Parameter make: Reads the value when it has not come before.
     /// - Returns: The object that `make` gave, now or the last time.
     /// - Throws: What `make` throws.
@@ -127,6 +129,10 @@ extension JSONReader {
         _ make: (inout JSONReader) throws(JSONError) -> Object
     ) throws(JSONError) -> Object {
         skipWhitespace()
+        // A number could go on behind bytes that are equal.
+        guard cursor < end, cursor.pointee == ASCII.leftBrace || cursor.pointee == ASCII.leftBracket else {
+            return try make(&self)
+        }
         let found: (Object, count: Int)? = repeatedObjects.first(at: cursor, end: end, remainingDepth: remainingDepth)
         if let (object, count) = found {
             cursor += count
