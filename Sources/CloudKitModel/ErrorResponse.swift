@@ -147,9 +147,9 @@ extension ErrorResponse: JSONBackedCodable {
                 }
                 redirectURL = try otherKeys.read(key, from: &reader)
                 spelling.value.url = redirectURL != nil
-            case 8: item.recordName = try reader.readRawValue()
-            case 9: item.zoneID = try reader.readRawValue()
-            case 10: item.subscriptionID = try reader.readRawValue()
+            case 8: item.recordName = try otherKeys.read(key, from: &reader)
+            case 9: item.zoneID = try otherKeys.read(key, from: &reader)
+            case 10: item.subscriptionID = try otherKeys.read(key, from: &reader)
             default: try otherKeys.keep(from: &reader)
             }
         }
@@ -158,12 +158,29 @@ extension ErrorResponse: JSONBackedCodable {
     /// Writes `{"uuid":…,"serverErrorCode":…,"reason":…,…}`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        writeMembers(to: &writer)
+        writeMembers(to: &writer, as: nil, String?.none)
         writer.endObject()
     }
 
-    /// Writes the members alone, for the error dictionaries of items.
-    func writeMembers(to writer: inout JSONWriter) {
+    /// The keys that tell which item an error dictionary belongs to, by their place in the key table.
+    enum ItemKey: Int, CaseIterable {
+        case recordName = 8
+        case zoneID, subscriptionID
+
+        var name: StaticString {
+            switch self {
+            case .recordName: "recordName"
+            case .zoneID: "zoneID"
+            case .subscriptionID: "subscriptionID"
+            }
+        }
+    }
+
+    /// Writes the members alone, those that name the item first.
+    func writeMembers<Item: JSONWritable>(to writer: inout JSONWriter, as key: ItemKey?, _ item: Item?) {
+        for other in ItemKey.allCases {
+            otherKeys.write(other.rawValue, other.name, other == key ? item : nil, to: &writer)
+        }
         otherKeys.write(0, "uuid", uuid, to: &writer)
         otherKeys.write(1, "serverErrorCode", serverErrorCode == .unknownError ? nil : serverErrorCode, to: &writer)
         otherKeys.write(5, "extensionErrorCode", extensionErrorCode, to: &writer)
@@ -225,7 +242,7 @@ extension RecordError: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ErrorResponse.ItemKeys()
         response = try ErrorResponse(json: &reader, item: &item)
-        recordName = try item.recordName?.read(String?.self) ?? nil
+        recordName = try item.recordName?.read()
         response.otherKeys["zoneID"] = item.zoneID
         response.otherKeys["subscriptionID"] = item.subscriptionID
     }
@@ -233,11 +250,7 @@ extension RecordError: JSONBackedCodable {
     /// Writes `{"recordName":…,"serverErrorCode":…,"reason":…}`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        if let recordName {
-            writer.key("recordName")
-            writer.write(recordName)
-        }
-        response.writeMembers(to: &writer)
+        response.writeMembers(to: &writer, as: .recordName, recordName)
         writer.endObject()
     }
 }
@@ -280,7 +293,7 @@ extension ZoneError: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ErrorResponse.ItemKeys()
         response = try ErrorResponse(json: &reader, item: &item)
-        zoneID = try item.zoneID?.read(ZoneID?.self) ?? nil
+        zoneID = try item.zoneID?.read()
         response.otherKeys["recordName"] = item.recordName
         response.otherKeys["subscriptionID"] = item.subscriptionID
     }
@@ -288,11 +301,7 @@ extension ZoneError: JSONBackedCodable {
     /// Writes `{"zoneID":{…},"serverErrorCode":…,"reason":…}`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        if let zoneID {
-            writer.key("zoneID")
-            writer.write(zoneID)
-        }
-        response.writeMembers(to: &writer)
+        response.writeMembers(to: &writer, as: .zoneID, zoneID)
         writer.endObject()
     }
 }
@@ -335,7 +344,7 @@ extension SubscriptionError: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ErrorResponse.ItemKeys()
         response = try ErrorResponse(json: &reader, item: &item)
-        subscriptionID = try item.subscriptionID?.read(String?.self) ?? nil
+        subscriptionID = try item.subscriptionID?.read()
         response.otherKeys["recordName"] = item.recordName
         response.otherKeys["zoneID"] = item.zoneID
     }
@@ -343,11 +352,7 @@ extension SubscriptionError: JSONBackedCodable {
     /// Writes `{"subscriptionID":…,"serverErrorCode":…,"reason":…}`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        if let subscriptionID {
-            writer.key("subscriptionID")
-            writer.write(subscriptionID)
-        }
-        response.writeMembers(to: &writer)
+        response.writeMembers(to: &writer, as: .subscriptionID, subscriptionID)
         writer.endObject()
     }
 }

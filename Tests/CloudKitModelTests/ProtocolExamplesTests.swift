@@ -1,0 +1,104 @@
+import CloudKitModel
+import StreamingJSON
+import Testing
+
+/// The requests and replies that the protocol's pages and recordings show, part by part, each read and written again.
+struct ProtocolExamplesTests {
+    @Test(arguments: [
+        #"{"uuid":"4f02f7aa","serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"request needs authorization","redirectURL":"https://idmsa.apple.com/IDMSWebAuth/auth?oauth_token=..."}"#,
+        #"{"uuid":"173179e2-c5a5-4393-ab4f-3cec194edd1c","serverErrorCode":"AUTHENTICATION_FAILED","reason":"Authentication failed"}"#,
+        #"{"uuid":"1","serverErrorCode":"THROTTLED","retryAfter":30,"redirectUrl":"https://a","serverErrorMessage":"slow"}"#,
+    ])
+    func errorResponses(json: String) throws {
+        let error = try expectRoundTrip(ErrorResponse.self, json)
+        #expect(error.serverErrorCode != .unknownError)
+        #expect(error.reason != nil)
+    }
+
+    @Test(arguments: [
+        #"{"operationType": "update", "record": {"fields": {"isDeleted": {"value": 1}}, "recordChangeTag": "1s2g", "recordName": "A5A7C0F1-BE37-46D8-9A99-400AD6DC2351", "recordType": "CPLAsset"}}"#,
+        #"{"operationType":"create","record":{"recordType":"Artist","fields":{"firstName":{"value":"Mei"},"lastName":{"value":"Chen"}},"recordName":"Mei Chen"}}"#,
+        #"{"operationType":"update","record":{"fields":{"width":{"value":18},"height":{"value":24}},"recordName":"101","recordChangeTag":"e"}}"#,
+        #"{"operationType":"create","record":{"recordType":"Artist","fields":{"image":{"value":{"fileChecksum":"c","receipt":"r","size":5}}},"recordName":"4c016e24","desiredKeys":[]}}"#,
+        #"{"operationType":"create","record":{"recordType":"cloudkit.share","fields":{},"forRecord":{"recordName":"RecordA","recordChangeTag":"2"},"publicPermission":"NONE","participants":[{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"emailAddress":"guest@example.com"}}}]}}"#,
+        #"{"operationType":"forceDelete","record":{"recordName":"A"},"desiredKeys":["a"],"numbersAsStrings":true}"#,
+        #"{"operationType":"create","record":{"recordType":"Note","fields":{"secret":{"value":"x","type":"STRING","isEncrypted":true}}}}"#,
+    ])
+    func recordOperations(json: String) throws {
+        try expectRoundTrip(RecordOperation.self, json)
+    }
+
+    @Test(arguments: [
+        #"{"recordName":"A5A7","recordType":"CPLAsset","fields":{"isDeleted":{"value":1,"type":"INT64"}},"pluginFields":{},"recordChangeTag":"1s2k","created":{"timestamp":1686106171024,"userRecordName":"_cfcd","deviceID":"10D2"},"modified":{"timestamp":1686106458410,"userRecordName":"_cfcd","deviceID":"2"},"deleted":false,"expirationTime":1689562458}"#,
+        #"{"recordName":"_ac333066","recordType":"CheckIndexingState","fields":{"progress":{"value":100,"type":"INT64"},"state":{"value":"FINISHED","type":"STRING"}},"pluginFields":{},"recordChangeTag":"0","created":{"timestamp":1533040623320,"userRecordName":"_10","deviceID":"1"},"modified":{"timestamp":1533040623320,"userRecordName":"_10","deviceID":"1"},"deleted":false,"zoneID":{"zoneName":"PrimarySync","ownerRecordName":"_bfc6"}}"#,
+        #"{"fields":{"filenameEnc":{"value":"SU1HXzc0MDkuSlBH","type":"ENCRYPTED_BYTES"},"assetDate":{"value":1533021744816,"type":"TIMESTAMP"},"masterRef":{"value":{"recordName":"AY6c+BsE0jjaXx9tmVGJM1D2VcEO","action":"DELETE_SELF","zoneID":{"zoneName":"PrimarySync","ownerRecordName":"_bfc6"}},"type":"REFERENCE"},"resOriginalRes":{"value":{"fileChecksum":"AY6c","size":1884695,"wrappingKey":"Aj375aJi6sEmqgJPj64+7Q==","referenceChecksum":"AfUM","downloadURL":"https://cvws.icloud-content.com/B/AY6c/${f}?o=...&v=1"},"type":"ASSETID"}}}"#,
+        #"{"recordName":"ABC123","recordType":"CPLAsset","fields":{},"recordChangeTag":"tag_abc"}"#,
+        #"{"recordName":"DEF456","recordType":null,"deleted":true,"recordChangeTag":"tag_def"}"#,
+        #"{"recordName":"Share-C1FB","recordType":"cloudkit.share","fields":{"cloudkit.title":{"value":"Centre","type":"STRING"}},"recordChangeTag":"e","created":{"timestamp":1476619372869,"userRecordName":"_8e1c","deviceID":"1"},"publicPermission":"READ_WRITE","participants":[{"userIdentity":{"userRecordName":"_8e1c","nameComponents":{"givenName":"Ann","familyName":"Example"},"lookupInfo":{"emailAddress":"ann@example.com"}},"type":"OWNER","acceptanceStatus":"ACCEPTED","permission":"READ_WRITE","participantId":"1","orgUser":false,"publicKeyVersion":1,"outOfNetworkPrivateKey":"","outOfNetworkKeyType":0,"protectionInfo":{"bytes":"","pcsChangeTag":""}}],"owner":{"type":"OWNER"},"currentUserParticipant":{"type":"OWNER"},"shortGUID":"0NEa3AEPXwK71VM4gHFnvh2kw","invitedPCS":{},"selfAddedPCS":{},"shortTokenHash":"x"}"#,
+        #"{"recordName":"D06A","recordType":"Centre","fields":{"name":{"value":"My centre","type":"STRING"},"n":{"value":7,"type":"NUMBER_INT64"},"b":{"value":"AA==","type":"BYTES"}},"recordChangeTag":"d","share":{"recordName":"Share-C1FB","zoneID":{"zoneName":"Central","zoneType":"REGULAR_CUSTOM_ZONE"}},"shortGUID":"0NEa","stableUrl":{"routingKey":"02a"},"displayedHostname":"www.icloud.com","pluginFields":{"br_driveAppContainer":{"value":{"recordName":"r","action":"NONE"},"type":"REFERENCE"}}}"#,
+        #"{"recordName":"RestoreImage-24A335","reason":"CREATE operation not permitted","serverErrorCode":"ACCESS_DENIED"}"#,
+        #"{"recordName":"E621","serverErrorCode":"NOT_FOUND","reason":"Record not found"}"#,
+        #"{"recordName":"A","reason":"client oplock error updating record","serverErrorCode":"CONFLICT"}"#,
+        #"{"recordName":"A","deleted":true}"#,
+        #"{"fields":{"tags":{"type":"STRING_LIST","value":[]}}}"#,
+        #"{"recordName":"ok","serverErrorCode":"ATOMIC_ERROR","reason":"Atomic failure"}"#,
+    ])
+    func recordResults(json: String) throws {
+        let result = try expectRoundTrip(RecordResult.self, json)
+        if case .failure = result {
+            #expect(json.contains("serverErrorCode"))
+        } else {
+            #expect(!json.contains("serverErrorCode"))
+        }
+    }
+
+    @Test(arguments: [
+        #"{"recordType":"CheckIndexingState"}"#,
+        #"{"filterBy":[{"fieldName":"startRank","fieldValue":{"type":"INT64","value":0},"comparator":"EQUALS"},{"fieldName":"direction","fieldValue":{"type":"STRING","value":"ASCENDING"},"comparator":"EQUALS"}],"recordType":"CPLAssetAndMasterByAddedDate"}"#,
+        #"{"filterBy":{"fieldName":"indexCountID","fieldValue":{"type":"STRING_LIST","value":["CPLAssetByAddedDate"]},"comparator":"IN"},"recordType":"HyperionIndexCountLookup"}"#,
+        #"{"recordType":"myRecordType","filterBy":[{"systemFieldName":"createdUserRecordName","comparator":"EQUALS","fieldValue":{"value":{"recordName":"recordA"},"type":"REFERENCE"}}],"sortBy":[{"systemFieldName":"createdTimestamp","ascending":false}]}"#,
+        #"{"recordType":"A","filterBy":[{"fieldName":"place","comparator":"NEAR","fieldValue":{"value":{"latitude":59.9,"longitude":10.7},"type":"LOCATION"},"distance":5000}],"sortBy":[{"fieldName":"place","relativeLocation":{"value":{"latitude":59.9,"longitude":10.7},"type":"LOCATION"},"ascending":true},{"fieldName":"x"}]}"#,
+        #"{"recordType":"A","filterBy":[],"sortBy":[]}"#,
+        #"{"recordType":"A","filterBy":[{"fieldName":"a","comparator":"CONTAINS_ANY","fieldValue":{"value":1}}]}"#,
+    ])
+    func queries(json: String) throws {
+        try expectRoundTrip(RecordQuery.self, json)
+    }
+
+    @Test(arguments: [
+        #"{"zoneID":{"zoneName":"PrimarySync","ownerRecordName":"_bfc6dbbcc77b03e6cebefd28a28f7e2f","zoneType":"REGULAR_CUSTOM_ZONE"}}"#,
+        #"{"zoneID":{"zoneName":"PrimarySync"},"syncToken":"AaBb...","resultsLimit":200}"#,
+        #"{"zoneID":{"zoneName":"PrimarySync"},"serverErrorCode":"BAD_REQUEST","reason":"Unknown sync continuation type"}"#,
+        #"{"zoneID":{"zoneName":"PrimarySync"},"syncToken":"zone...","deleted":true}"#,
+        #"{"zoneID":{"zoneName":"Notes","ownerRecordName":"_a","zoneType":"REGULAR_CUSTOM_ZONE"},"syncToken":"AQAAAA...","atomic":true}"#,
+    ])
+    func zones(json: String) throws {
+        try expectRoundTrip(ZoneResult.self, json)
+        try expectRoundTrip(ZoneOperation.self, #"{"operationType":"create","zone":\#(json)}"#)
+    }
+
+    @Test(arguments: [
+        #"{"subscriptionID":"changedArtwork"}"#,
+        #"{"subscriptionID":"second","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}"#,
+        #"{"subscriptionType":"zone","subscriptionID":"changedArtwork","zoneID":{"zoneName":"publicArtwork"}}"#,
+        #"{"subscriptionType":"query","firesOn":["create","update","delete"],"query":{"recordType":"Artwork","filterBy":[{"fieldName":"artist","comparator":"EQUALS","fieldValue":{"value":{"action":"NONE","recordName":"Mei Chen"}}}]},"firesOnce":false,"zoneWide":true,"notificationInfo":{"alertBody":"a","alertLocalizationArgs":["title"],"shouldBadge":true,"category":"new"}}"#,
+    ])
+    func subscriptions(json: String) throws {
+        try expectRoundTrip(SubscriptionResult.self, json)
+        try expectRoundTrip(SubscriptionOperation.self, #"{"operationType":"create","subscription":\#(json)}"#)
+    }
+
+    @Test(arguments: [
+        #"{"userRecordName":"_bfc6dbbcc77b03e6cebefd28a28f7e2f"}"#,
+        #"{"userRecordName":"_8e1c","nameComponents":{"namePrefix":"Dr.","givenName":"Ann","middleName":"B","familyName":"Example","nameSuffix":"Jr.","nickname":"A","phoneticRepresentation":{"givenName":"En"}},"lookupInfo":{"emailAddress":"ann@example.com"}}"#,
+        #"{"userRecordName":"_8","firstName":"A","lastName":"B","nameComponents":{"phoneticRepresentation":"En"}}"#,
+        #"{"lookupInfo":{"phoneNumber":"+4712345678"}}"#,
+    ])
+    func identities(json: String) throws {
+        try expectRoundTrip(UserIdentity.self, json)
+    }
+
+    @Test func allComparatorsAreDistinct() {
+        #expect(Set(QueryFilter.Comparator.all).count == 21)
+    }
+}
