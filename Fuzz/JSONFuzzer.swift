@@ -22,7 +22,7 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             attempt { () throws(JSONError) in try raw.read(JSONValue.self) } == .success(value),
             "raw bytes are the value"
         )
-        check(raw == raw && raw.kind == kind(of: value), "a raw value equals itself")
+        check(raw == raw && raw.kind == jsonKind(of: value), "a raw value equals itself")
         let spellings: [JSONWriter.Options] = [[], [.prettyPrinted, .escapingSlashes], .sortedKeys]
         for spelling in spellings {
             let again = attempt { () throws(JSONError) in
@@ -96,7 +96,7 @@ private struct Walk: JSONReadable {
                     check(number.int64.map { .integer($0) == value } ?? true, "the token is the integer")
                     check(number.double.map { $0 == value.doubleValue } ?? true, "the token is the number")
                 case .other(let other):
-                    check(kind(of: value) == other, "the token is of the kind")
+                    check(jsonKind(of: value) == other, "the token is of the kind")
                 }
             }
             reader.rewind(to: start)
@@ -157,7 +157,7 @@ private final class Box {
     }
 }
 
-private func kind(of value: JSONValue) -> JSONReader.Kind {
+private func jsonKind(of value: JSONValue) -> JSONReader.Kind {
     switch value {
     case .null: .null
     case .bool: .bool
