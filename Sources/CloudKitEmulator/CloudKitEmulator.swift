@@ -139,13 +139,6 @@ extension CloudKitEmulator {
     func writeUnwrapped<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try database.write(body)
     }
-
-    /// For tests: how SQLite means to run a statement.
-    func explain(_ sql: String) throws -> [String] {
-        try database.read { db in
-            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql).map { $0["detail"] }
-        }
-    }
 }
 
 extension EmulatorError {

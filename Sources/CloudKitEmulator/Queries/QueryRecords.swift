@@ -102,6 +102,31 @@ extension CloudKitEmulator {
         }
     }
 
+    /// How SQLite means to answer a query: the lines of its plan, and whether the records come in order.
+    func explain(
+        _ query: RecordQuery,
+        in address: DatabaseAddress,
+        zoneID: ZoneID? = nil,
+        as caller: Caller
+    ) throws(EmulatorError) -> (steps: [String], streams: Bool) {
+        try read(address, as: caller) { db, ground in
+            let zone = try zone(zoneID, of: ground, in: db)
+            guard let type = try schemas.schema(of: ground.container, in: db)[query.recordType] else {
+                return ([], false)
+            }
+            let plan = try QueryPlan(
+                conditions: try query.filters.map { try QueryCondition($0, of: type, configuration: configuration) },
+                sorts: try QueryOrder(query.sorts, of: type),
+                type: type,
+                zones: [zone.id],
+                db: db
+            )
+            let (sql, arguments) = plan.access.statement(zones: [zone.id])
+            let rows = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
+            return (rows.map { $0["detail"] }, plan.streams)
+        }
+    }
+
     /// What a marker is bound to: the query, the zones and the database.
     private func queryPrint(of query: RecordQuery, zones: [ZoneRow], in ground: Ground) throws -> UInt64 {
         let salt = zones.reduce(UInt64(ground.database)) { ($0 &+ UInt64($1.id)) &* 31 }

@@ -1,1 +1,0 @@
-// The first test of CloudKitEmulator takes this file's place.
