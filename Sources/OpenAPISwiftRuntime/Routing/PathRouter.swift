@@ -107,9 +107,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
     private static func decoding(_ range: Range<Int>, of path: String) -> Substring {
         let start = path.utf8.index(path.startIndex, offsetBy: range.lowerBound)
         let raw = path[start..<path.utf8.index(start, offsetBy: range.count)]
-        // Text that is not percent-encoding is handed over as it is.
-        guard raw.utf8.contains(UInt8(ascii: "%")), let bytes = PercentCoding.decoding(raw.utf8) else { return raw }
-        return Substring(decoding: bytes, as: UTF8.self)
+        return raw.utf8.contains(UInt8(ascii: "%")) ? Substring(PercentEncoding.decode(raw)) : raw
     }
 
     private static func position(
@@ -174,8 +172,8 @@ package struct PathRouter<Value: Sendable>: Sendable {
             let literals = router.nodes[nodeIndex].literals
             guard !literals.isEmpty else { return nil }
             let position: (index: Int, isPresent: Bool)
-            if segment.contains(UInt8(ascii: "%")), let decoded = PercentCoding.decoding(segment) {
-                position = PathRouter.position(of: decoded, in: literals)
+            if segment.contains(UInt8(ascii: "%")) {
+                position = PathRouter.position(of: PercentEncoding.decode(segment), in: literals)
             } else {
                 position = PathRouter.position(of: segment, in: literals)
             }

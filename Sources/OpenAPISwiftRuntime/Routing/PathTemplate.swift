@@ -28,7 +28,7 @@ struct PathTemplate {
 
     private mutating func segment(_ part: Substring, of text: String) throws(RouteError) -> Segment {
         guard part.contains("{") || part.contains("}") else {
-            return .literal(PercentCoding.decoding(Array(part.utf8)[...]) ?? Array(part.utf8))
+            return .literal(PercentEncoding.decode(part.utf8))
         }
         var literals: [[UInt8]] = []
         var rest = part
