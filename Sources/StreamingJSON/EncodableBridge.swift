@@ -1,7 +1,7 @@
 extension JSONWriter {
     /// Writes a value of a type that is only `Encodable`.
     ///
-    /// This is for users' own types in the middle of generated ones; it is much slower than ``write(_:)``. Types that are
+    /// This is for users' own types in the middle of generated ones; it is much slower than ``JSONWritable``. Types that are
     /// ``JSONWritable`` as well are written as that, at whatever depth. When encoding fails, the writer fails with
     /// ``JSONError/Code/invalidValue``.
     ///

@@ -13,6 +13,24 @@
 /// ```
 ///
 /// Writing does not throw: the writer keeps the first error, and ``finish()`` throws it.
+///
+/// ## Topics
+/// ### Whole outputs
+/// - ``bytes(of:options:)``
+/// - ``init(options:capacity:)``
+/// - ``finish()``
+/// - ``Options``
+/// ### Objects and arrays
+/// - ``beginObject()``
+/// - ``key(_:)-(StaticString)``
+/// - ``endObject()``
+/// - ``beginArray()``
+/// - ``endArray()``
+/// ### Values that need more than a write
+/// - ``writeNull()``
+/// - ``writeRaw(_:)``
+/// - ``writeEncodable(_:)``
+/// - ``fail(_:)``
 public struct JSONWriter: ~Copyable {
     /// How JSON is spelled; compact and with plain slashes unless told otherwise.
     public struct Options: OptionSet, Hashable, Sendable {
@@ -151,6 +169,16 @@ public struct JSONWriter: ~Copyable {
     public mutating func write(_ value: String) {
         prepareValue()
         appendString(value)
+    }
+
+    /// Writes a string that is known when the program is built.
+    ///
+    /// - Parameter value: The text.
+    @_disfavoredOverload
+    public mutating func write(_ value: StaticString) {
+        guard value.hasPointerRepresentation else { return write(value.description) }
+        prepareValue()
+        appendString(UnsafeBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
     }
 
     /// Writes `true` or `false`.

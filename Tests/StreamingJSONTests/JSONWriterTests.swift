@@ -87,6 +87,20 @@ struct JSONWriterTests {
         #expect(try text { $0.write(long) } == "\"" + String(repeating: #"\u0001"#, count: 10_000) + "\"")
     }
 
+    @Test func staticStringsAreStringsToo() throws {
+        let value: StaticString = "a\"b"
+        let single: StaticString = "é"
+        #expect(
+            try text {
+                $0.beginArray()
+                $0.write(value)
+                $0.write(single)
+                $0.write("plain")
+                $0.endArray()
+            } == #"["a\"b","é","plain"]"#
+        )
+    }
+
     @Test func keysAreEscapedToo() throws {
         #expect(
             try text {
