@@ -145,7 +145,9 @@ let package = Package(
                 "CloudKitEmulatorServer",
                 "MistKit",
                 "OpenAPISwiftRuntime",
+                "StreamingJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .executableTarget(

@@ -1,0 +1,146 @@
+/// The protocol of CloudKit Web Services as rules that can be checked against any address.
+///
+/// The emulator of this package keeps all of them; whoever changes it, or builds another server or a proxy, can find out whether it
+/// still does. Where credentials exist, the same suite asks the real service.
+///
+/// ```swift
+/// for (rule, outcome) in await CloudKitContract.run(against: target) {
+///     print(rule, outcome)
+/// }
+/// ```
+///
+/// In a test, each rule can be an argument:
+///
+/// ```swift
+/// @Test(arguments: CloudKitContract.rules)
+/// func serviceKeepsTheContract(rule: ContractRule) async throws {
+///     try await withCloudKitEmulator { emulator in
+///         try await rule.verify(against: emulator.contractTarget())
+///     }
+/// }
+/// ```
+///
+/// Rules make their own zones and records with names of their own, and delete them. Where sources disagree on an answer
+/// (``ContractRule/isSettled`` is `false`), a rule takes every answer that is held possible.
+public enum CloudKitContract {
+    /// All rules, by subject.
+    public static let rules: [ContractRule] = [
+        replyRules, requestFormRules, endpointRules,
+        credentialRules, serverKeyRules, permissionRules, userRules,
+        zoneRules,
+        operationRules, recordIdentityRules, modifyReplyRules, batchRules,
+        lookupRules, desiredKeysRules, numbersAsStringsRules,
+        fieldValueRules, fieldTypeRules, encryptedFieldRules, referenceRules,
+        zoneChangesRules, databaseChangesRules,
+        comparatorRules, filterRules, systemFieldRules, sortRules, pagingRules,
+    ].flatMap(\.self)
+
+    /// What came of a rule.
+    public enum Outcome: Sendable, CustomStringConvertible {
+        /// The rule holds.
+        case holds
+        /// The rule was not checked, for the target lacks these.
+        case skipped(Set<ContractRule.Requirement>)
+        /// The rule is broken.
+        case broken(ContractViolation)
+        /// The rule could not be checked: the transport failed.
+        case failed(any Error)
+
+        /// The outcome in a line, or several when the rule is broken.
+        public var description: String {
+            switch self {
+            case .holds: "holds"
+            case .skipped(let missing):
+                "skipped, for want of \(missing.map { "\($0)" }.sorted().joined(separator: ", "))"
+            case .broken(let violation): "is broken\n\(violation)"
+            case .failed(let error): "could not be checked: \(error)"
+            }
+        }
+    }
+
+    /// Checks rules one after the other.
+    ///
+    /// - Parameters:
+    ///   - rules: The rules.
+    ///   - target: The address to ask.
+    /// - Returns: Each rule with what came of it.
+    public static func run(
+        _ rules: [ContractRule] = CloudKitContract.rules,
+        against target: ContractTarget
+    ) async -> [(rule: ContractRule, outcome: Outcome)] {
+        var outcomes: [(rule: ContractRule, outcome: Outcome)] = []
+        for rule in rules {
+            let missing = rule.requirements(missingIn: target)
+            guard missing.isEmpty else {
+                outcomes.append((rule, .skipped(missing)))
+                continue
+            }
+            do {
+                try await rule.verify(against: target)
+                outcomes.append((rule, .holds))
+            } catch let violation as ContractViolation {
+                outcomes.append((rule, .broken(violation)))
+            } catch {
+                outcomes.append((rule, .failed(error)))
+            }
+        }
+        return outcomes
+    }
+
+    /// The record types of the suite in the schema language, for a container that does not make them on the first save.
+    public static let schema = """
+        DEFINE SCHEMA
+            RECORD TYPE ContractNote (
+                "___recordID" REFERENCE QUERYABLE,
+                "___createdBy" REFERENCE QUERYABLE,
+                "___createTime" TIMESTAMP QUERYABLE SORTABLE,
+                title STRING QUERYABLE SORTABLE SEARCHABLE,
+                body STRING QUERYABLE SORTABLE SEARCHABLE,
+                count INT64 QUERYABLE SORTABLE,
+                price DOUBLE QUERYABLE SORTABLE,
+                due TIMESTAMP QUERYABLE SORTABLE,
+                data BYTES,
+                place LOCATION QUERYABLE SORTABLE,
+                link REFERENCE QUERYABLE,
+                links LIST<REFERENCE> QUERYABLE,
+                tags LIST<STRING> QUERYABLE,
+                numbers LIST<INT64> QUERYABLE,
+                amounts LIST<DOUBLE> QUERYABLE,
+                dates LIST<TIMESTAMP> QUERYABLE,
+                blobs LIST<BYTES>,
+                places LIST<LOCATION>,
+                secret ENCRYPTED STRING,
+                GRANT WRITE TO "_creator",
+                GRANT CREATE TO "_icloud",
+                GRANT READ TO "_world"
+            );
+            RECORD TYPE ContractItem (
+                "___recordID" REFERENCE QUERYABLE,
+                "___createdBy" REFERENCE QUERYABLE,
+                "___createTime" TIMESTAMP QUERYABLE SORTABLE,
+                "___modTime" TIMESTAMP QUERYABLE SORTABLE,
+                "___modifiedBy" REFERENCE QUERYABLE,
+                "___etag" STRING QUERYABLE,
+                name STRING QUERYABLE SORTABLE SEARCHABLE,
+                note STRING QUERYABLE SORTABLE SEARCHABLE,
+                count INT64 QUERYABLE SORTABLE,
+                price DOUBLE QUERYABLE SORTABLE,
+                due TIMESTAMP QUERYABLE SORTABLE,
+                tags LIST<STRING> QUERYABLE,
+                nums LIST<INT64> QUERYABLE,
+                link REFERENCE QUERYABLE SORTABLE,
+                data BYTES QUERYABLE,
+                place LOCATION QUERYABLE SORTABLE,
+                GRANT WRITE TO "_creator",
+                GRANT CREATE TO "_icloud",
+                GRANT READ TO "_world"
+            );
+            RECORD TYPE ContractAnchor (
+                "___recordID" REFERENCE QUERYABLE,
+                title STRING QUERYABLE,
+                GRANT WRITE TO "_creator",
+                GRANT CREATE TO "_icloud",
+                GRANT READ TO "_world"
+            );
+        """
+}

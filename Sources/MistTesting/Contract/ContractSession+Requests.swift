@@ -1,0 +1,150 @@
+import StreamingJSON
+
+// What rules do, in the words of the protocol.
+extension ContractSession {
+    /// Makes a zone in the first user's private database, for this session alone.
+    mutating func makeZone(_ name: String = "Notes", in place: Place = .privateDatabase) async throws -> Place {
+        let zone = place.zone(unique(name))
+        willDelete(zone: zone)
+        let reply = try await modifyZones([("create", zone.zoneName)], in: place)
+        try reply.expectZones([.zone(zone.zoneName)])
+        return zone
+    }
+
+    func modifyZones(_ operations: [(type: String, name: String)], in place: Place) async throws -> ContractReply {
+        let operations = operations.map { operation -> JSONValue in
+            [
+                "operationType": .string(operation.type),
+                "zone": ["zoneID": ["zoneName": .string(operation.name)]],
+            ]
+        }
+        return try await post("zones/modify", ["operations": .array(operations)], in: place)
+    }
+
+    func modify(
+        _ operations: [Operation],
+        in place: Place,
+        _ options: [String: JSONValue] = [:]
+    ) async throws -> ContractReply {
+        var body = options
+        body["operations"] = .array(operations.map(\.json))
+        return try await post("records/modify", .object(withZone(body, place)), in: place)
+    }
+
+    func lookup(
+        _ names: [String],
+        in place: Place,
+        _ options: [String: JSONValue] = [:]
+    ) async throws -> ContractReply {
+        var body = options
+        body["records"] = .array(names.map { ["recordName": .string($0)] })
+        return try await post("records/lookup", .object(withZone(body, place)), in: place)
+    }
+
+    func query(
+        _ recordType: String = noteType,
+        filters: [JSONValue] = [],
+        sorts: [JSONValue] = [],
+        in place: Place,
+        _ options: [String: JSONValue] = [:]
+    ) async throws -> ContractReply {
+        var query: [String: JSONValue] = ["recordType": .string(recordType)]
+        if !filters.isEmpty { query["filterBy"] = .array(filters) }
+        if !sorts.isEmpty { query["sortBy"] = .array(sorts) }
+        var body = options
+        body["query"] = .object(query)
+        return try await post("records/query", .object(withZone(body, place)), in: place)
+    }
+
+    /// Asks changes/zone about one zone.
+    func changes(
+        in place: Place,
+        since token: String? = nil,
+        options: [String: JSONValue] = [:]
+    ) async throws -> ContractReply {
+        var zone = options
+        zone["zoneID"] = place.zoneID ?? ["zoneName": "_defaultZone"]
+        zone["syncToken"] = token.map(JSONValue.string)
+        return try await post("changes/zone", ["zones": [.object(zone)]], in: place)
+    }
+
+    private func withZone(_ body: [String: JSONValue], _ place: Place) -> [String: JSONValue] {
+        var body = body
+        if body["zoneID"] == nil { body["zoneID"] = place.zoneID }
+        return body
+    }
+}
+
+// What rules set up; a set-up that fails is a violation like any other.
+extension ContractSession {
+    /// Saves a new record, and returns it as the reply has it.
+    @discardableResult
+    mutating func save(
+        _ name: String,
+        _ fields: Fields = [:],
+        in place: Place,
+        type: String = noteType
+    ) async throws -> JSONValue {
+        if place.zoneID == nil { willDelete(name, in: place) }
+        let reply = try await modify([.create(name, fields, type: type)], in: place)
+        return try reply.record()
+    }
+
+    /// Saves many records, at most 200 in a request.
+    mutating func save(_ operations: [Operation], in place: Place) async throws {
+        for start in stride(from: 0, to: operations.count, by: 200) {
+            let batch = Array(operations[start..<min(start + 200, operations.count)])
+            let reply = try await modify(batch, in: place, ["desiredKeys": []])
+            for index in batch.indices { _ = try reply.record(index) }
+        }
+    }
+
+    /// The state of records: what a lookup of them answers.
+    func state(of names: [String], in place: Place) async throws -> [JSONValue] {
+        try await lookup(names, in: place).records
+    }
+
+    /// All changes of a zone since a token, over all pages.
+    func allChanges(in place: Place, since token: String? = nil) async throws -> (records: [JSONValue], token: String) {
+        var token = token
+        var records: [JSONValue] = []
+        while true {
+            let reply = try await changes(in: place, since: token)
+            try reply.expectZones([
+                .including(
+                    ["records": .anything, "syncToken": .text, "moreComing": .anything],
+                    without: ["serverErrorCode"]
+                )
+            ])
+            records += reply.zones[0]["records"]?.arrayValue ?? []
+            token = try reply.text("zones", "0", "syncToken")
+            if reply.zones[0]["moreComing"] != true { return (records, token ?? "") }
+        }
+    }
+}
+
+// Filters and sorts of queries.
+extension JSONValue {
+    static func filter(_ comparator: String, _ fieldName: String?, _ value: Field?) -> JSONValue {
+        var filter: [String: JSONValue] = ["comparator": .string(comparator)]
+        filter["fieldName"] = fieldName.map(JSONValue.string)
+        filter["fieldValue"] = value?.json
+        return .object(filter)
+    }
+
+    static func filter(_ comparator: String, system fieldName: String, _ value: Field) -> JSONValue {
+        ["comparator": .string(comparator), "systemFieldName": .string(fieldName), "fieldValue": value.json]
+    }
+
+    static func near(_ fieldName: String, _ value: Field, within metres: Double?) -> JSONValue {
+        guard case .object(var filter) = filter("NEAR", fieldName, value) else { return .null }
+        filter["distance"] = metres.map(JSONValue.double)
+        return .object(filter)
+    }
+
+    static func sort(_ fieldName: String, ascending: Bool? = nil) -> JSONValue {
+        var sort: [String: JSONValue] = ["fieldName": .string(fieldName)]
+        sort["ascending"] = ascending.map(JSONValue.bool)
+        return .object(sort)
+    }
+}

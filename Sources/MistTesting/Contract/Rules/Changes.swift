@@ -1,0 +1,353 @@
+import StreamingJSON
+
+/// changes/zone, and the older records/changes.
+let zoneChangesRules: [ContractRule] = [
+    ContractRule(240, "without a token, changes/zone gives all records as they are", "AL") { session in
+        let zone = try await session.makeZone()
+        for name in ["a", "b"] { try await session.save(name, ["title": .string(name)], in: zone) }
+        try await session.changes(in: zone).expectZones([
+            .including([
+                "zoneID": .zoneID(zone.zoneName),
+                "records": .unordered([.record("a", ["title": "a"]), .record("b", ["title": "b"])]),
+                "syncToken": .text,
+                "moreComing": false,
+            ])
+        ])
+    },
+    ContractRule(241, "with the last token and nothing new, changes/zone gives nothing and the same token", "L") {
+        session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        let (_, token) = try await session.allChanges(in: zone)
+        try await session.changes(in: zone, since: token).expectZones([
+            .including(["records": [], "moreComing": false, "syncToken": .value(.string(token))])
+        ])
+    },
+    ContractRule(242, "after a change and a deletion, changes/zone gives the record and a tombstone", "L") { session in
+        let zone = try await session.makeZone()
+        for name in ["a", "b", "c"] { try await session.save(name, ["title": "old"], in: zone) }
+        let (_, token) = try await session.allChanges(in: zone)
+        try await session.modify([.forceUpdate("a", ["title": "new"]), .forceDelete("b")], in: zone)
+            .expectRecords([.record("a", ["title": "new"]), .deleted("b")])
+        try await session.changes(in: zone, since: token).expectZones([
+            .including(["records": .unordered([.record("a", ["title": "new"]), .tombstone("b")]), "moreComing": false])
+        ])
+    },
+    ContractRule(243, "a record that changed often appears once, as it is", "I") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["count": 0], in: zone)
+        let (_, token) = try await session.allChanges(in: zone)
+        for count in 1...3 {
+            try await session.modify([.forceUpdate("a", ["count": .int64(Int64(count))])], in: zone)
+                .expectRecords([.record("a", ["count": .int64(Int64(count))])])
+        }
+        try await session.changes(in: zone, since: token)
+            .expectZones([.including(["records": [.record("a", ["count": 3])], "moreComing": false])])
+    },
+    ContractRule(243, "a record made and deleted since the token appears as deleted, or not at all", "I") { session in
+        let zone = try await session.makeZone()
+        let (_, token) = try await session.allChanges(in: zone)
+        try await session.save("a", in: zone)
+        try await session.modify([.forceDelete("a")], in: zone).expectRecords([.deleted("a")])
+        try await session.changes(in: zone, since: token)
+            .expectZones([.including(["records": .anyOf([[.tombstone("a")], []]), "moreComing": false])])
+    },
+    ContractRule(244, "an old token gives the same changes again, and what came since", "L") { session in
+        let zone = try await session.makeZone()
+        let (_, start) = try await session.allChanges(in: zone)
+        try await session.save("a", ["title": "a"], in: zone)
+        let first = try await session.changes(in: zone, since: start)
+        try first.expectZones([.including(["records": [.record("a", ["title": "a"])]])])
+        let middle = try first.text("zones", "0", "syncToken")
+        try await session.save("b", ["title": "b"], in: zone)
+        for _ in 0..<2 {
+            try await session.changes(in: zone, since: middle)
+                .expectZones([.including(["records": [.record("b", ["title": "b"])]])])
+            try await session.changes(in: zone, since: start).expectZones([
+                .including(["records": .unordered([.record("a", ["title": "a"]), .record("b", ["title": "b"])])])
+            ])
+        }
+    },
+    ContractRule(244, "the same question about changes has the same answer", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save((0..<5).map { .create("r\($0)", ["count": .int64(Int64($0))]) }, in: zone)
+        let first = try await session.changes(in: zone)
+        try await session.changes(in: zone).expectZones(first.zones.map(JSONPattern.value))
+    },
+    ContractRule(245, "a token that is none is an error of the zone", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        for token in ["not-a-token", "AAAA", "c29tZSBvdGhlciB0ZXh0"] {
+            try await session.changes(in: zone, since: token)
+                .expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST", reason: "Unknown sync continuation type")])
+        }
+    },
+    ContractRule(246, "a token cut in half is an error of the zone", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        let (_, token) = try await session.allChanges(in: zone)
+        let half = String(token.prefix(token.count / 8 * 4))
+        try await session.changes(in: zone, since: half)
+            .expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST", reason: "Invalid continuation format")])
+    },
+    ContractRule(246, "a token of the database is none of a zone", "L") { session in
+        let zone = try await session.makeZone()
+        let token = try await session.post("changes/database", [:], in: .privateDatabase).text("syncToken")
+        try await session.changes(in: zone, since: token).expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST")])
+    },
+    ContractRule(246, "a token of another zone is none of this one", "I") { session in
+        let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
+        let (_, token) = try await session.allChanges(in: other)
+        try await session.changes(in: zone, since: token).expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST")])
+    },
+    ContractRule(247, "a token from before its zone was deleted and made again has expired", "PU") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        let (_, token) = try await session.allChanges(in: zone)
+        for operation in ["delete", "create"] {
+            _ = try await session.modifyZones([(operation, zone.zoneName)], in: .privateDatabase)
+        }
+        try await session.changes(in: zone, since: token)
+            .expectZones([.zoneFailure(zone.zoneName, "CHANGE_TOKEN_EXPIRED", "BAD_REQUEST", "ZONE_NOT_FOUND")])
+    },
+    ContractRule(248, "an unknown zone is an error in its place, between those that are known", "AL") { session in
+        let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
+        try await session.save("a", ["title": "one"], in: one)
+        try await session.save("a", ["title": "two"], in: two)
+        let none = session.unique("None")
+        let zones = [one.zoneName, none, two.zoneName].map { JSONValue.object(["zoneID": ["zoneName": .string($0)]]) }
+        try await session.post("changes/zone", ["zones": .array(zones)], in: .privateDatabase).expectZones([
+            .including(["zoneID": .zoneID(one.zoneName), "records": [.record("a", ["title": "one"])]]),
+            .zoneFailure(none, "ZONE_NOT_FOUND"),
+            .including(["zoneID": .zoneID(two.zoneName), "records": [.record("a", ["title": "two"])]]),
+        ])
+    },
+    ContractRule(250, "450 changes come in pages of 200, 200 and 50, each with a token", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save((0..<450).map { .create("r\($0)", ["count": .int64(Int64($0))]) }, in: zone)
+        var token: String?
+        var tokens: Set<String> = []
+        var names: [String] = []
+        for (size, more) in [(200, true), (200, true), (50, false)] {
+            let reply = try await session.changes(in: zone, since: token)
+            try reply.expectZones([
+                .including(["records": .elements(size), "moreComing": .value(.bool(more)), "syncToken": .text])
+            ])
+            names += (reply.zones[0]["records"]?.arrayValue ?? []).compactMap { $0["recordName"]?.stringValue }
+            token = try reply.text("zones", "0", "syncToken")
+            tokens.insert(token ?? "")
+        }
+        let reply = try await session.changes(in: zone, since: token)
+        try reply.require(Set(names) == Set((0..<450).map { "r\($0)" }) && names.count == 450, "each record once")
+        try reply.require(tokens.count == 3, "three tokens")
+    },
+    ContractRule(251, "resultsLimit makes pages smaller, and never larger than 200", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save((0..<205).map { .create("r\($0)") }, in: zone)
+        for (limit, size) in [(3, 3), (200, 200), (1000, 200)] {
+            try await session.changes(in: zone, options: ["resultsLimit": .integer(Int64(limit))])
+                .expectZones([.including(["records": .elements(size), "moreComing": true])])
+        }
+    },
+    ContractRule(252, "a record that changes between two pages is not lost", "I") { session in
+        let zone = try await session.makeZone()
+        try await session.save((0..<6).map { .create("r\($0)", ["title": "old"]) }, in: zone)
+        let first = try await session.changes(in: zone, options: ["resultsLimit": 3])
+        try first.expectZones([.including(["records": .elements(3), "moreComing": true])])
+        let firstNames = (first.zones[0]["records"]?.arrayValue ?? []).compactMap { $0["recordName"]?.stringValue }
+        try await session.modify(
+            [.forceUpdate(firstNames[0], ["title": "new"]), .forceUpdate("r5", ["title": "new"])],
+            in: zone
+        )
+        .expectNames([firstNames[0], "r5"])
+        let rest = try await session.allChanges(in: zone, since: try first.text("zones", "0", "syncToken")).records
+        let restNames = rest.compactMap { $0["recordName"]?.stringValue }
+        let all = try await session.changes(in: zone)
+        try all.require(restNames.contains(firstNames[0]), "the record that changed again, in a later page")
+        try all.require(Set(firstNames + restNames) == Set((0..<6).map { "r\($0)" }), "all records over the pages")
+        try all.require(
+            rest.filter { $0["fields"]?["title"]?["value"] == "new" }.count == 2,
+            "both changes in the later pages"
+        )
+    },
+    ContractRule(253, "the token of a page in the middle is as good as the last one", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save((0..<7).map { .create("r\($0)") }, in: zone)
+        let first = try await session.changes(in: zone, options: ["resultsLimit": 3])
+        let middle = try first.text("zones", "0", "syncToken")
+        let rest = try await session.allChanges(in: zone, since: middle).records
+        try first.require(rest.count == 4, "four records after the first three")
+        try await session.save("late", in: zone)
+        let later = try await session.allChanges(in: zone, since: middle).records
+        try first.require(later.count == 5, "five records after the first three and a save")
+    },
+    ContractRule(255, "an empty token is no token or the last one", "U") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        try await session.changes(in: zone, since: "").expectZones([
+            .anyOf([
+                .including(["records": [], "moreComing": false]), .including(["records": [.record("a")]]),
+                .zoneFailure(zone.zoneName, "BAD_REQUEST"),
+            ])
+        ])
+    },
+    ContractRule(256, "what stands at the top is for zones that do not say it themselves", "A") { session in
+        let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
+        for zone in [one, two] { try await session.save("a", ["title": "a", "count": 1], in: zone) }
+        let body: JSONValue = [
+            "zones": [["zoneID": one.zoneID ?? nil], ["zoneID": two.zoneID ?? nil, "desiredKeys": ["count"]]],
+            "desiredKeys": ["title"],
+        ]
+        try await session.post("changes/zone", body, in: .privateDatabase).expectZones([
+            .including(["records": [.record("a", ["title": "a"])]]),
+            .including(["records": [.record("a", ["count": 1])]]),
+        ])
+    },
+    ContractRule(257, "desiredRecordTypes limits changes to records of these types", "AJ") { session in
+        let zone = try await session.makeZone()
+        try await session.save("note", ["title": "a"], in: zone)
+        try await session.save("anchor", ["title": "a"], in: zone, type: "ContractAnchor")
+        try await session.changes(in: zone, options: ["desiredRecordTypes": ["ContractAnchor"]])
+            .expectZones([.including(["records": [.record("anchor", ["title": "a"], type: "ContractAnchor")]])])
+    },
+    ContractRule(258, "reverse gives the newest changes first", "A") { session in
+        let zone = try await session.makeZone()
+        for name in ["a", "b", "c"] { try await session.save(name, in: zone) }
+        try await session.changes(in: zone, options: ["reverse": true])
+            .expectZones([.including(["records": [.record("c"), .record("b"), .record("a")]])])
+    },
+    ContractRule(259, "the default zone has no changes", "IL") { session in
+        try await session.changes(in: .privateDatabase)
+            .expectZones([.zoneFailure("_defaultZone", "BAD_REQUEST", reason: "cannot get changes in default zone")])
+    },
+    ContractRule(260, "records/changes answers for one zone, at the top", "A") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["title": "a"], in: zone)
+        let body: JSONValue = ["zoneID": zone.zoneID ?? nil]
+        let reply = try await session.post("records/changes", body, in: zone)
+        try reply.expectRecords([.record("a", ["title": "a"])], and: ["syncToken": .text, "moreComing": false])
+        let token = try reply.text("syncToken")
+        try await session.post(
+            "records/changes",
+            ["zoneID": zone.zoneID ?? nil, "syncToken": .string(token)],
+            in: zone
+        )
+        .expectRecords([], and: ["syncToken": .text, "moreComing": false])
+        // The tokens are those of changes/zone.
+        try await session.changes(in: zone, since: token)
+            .expectZones([.including(["records": [], "moreComing": false])])
+    },
+    ContractRule(260, "records/changes is not for the default zone", "L") { session in
+        try await session.post("records/changes", ["zoneID": ["zoneName": "_defaultZone"]], in: .privateDatabase)
+            .expectError("BAD_REQUEST", reason: "cannot get changes in default zone")
+    },
+    ContractRule(261, "records/changes refuses a token that is none", "I") { session in
+        let zone = try await session.makeZone()
+        let body: JSONValue = ["zoneID": zone.zoneID ?? nil, "syncToken": "not-a-token"]
+        try await session.post("records/changes", body, in: zone)
+            .expectError("BAD_REQUEST", reason: "Unknown sync continuation type")
+    },
+]
+
+/// changes/database, and the older zones/changes.
+let databaseChangesRules: [ContractRule] = [
+    ContractRule(262, "without a token, changes/database gives every zone, and a token", "AL") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        let (zones, _) = try await databaseChanges(nil, session)
+        let reply = try await session.post("changes/database", [:], in: .privateDatabase)
+        try reply.expect(.including(["zones": .anything, "syncToken": .text, "moreComing": .anything]))
+        let found = zones.first { $0["zoneID"]?["zoneName"]?.stringValue == zone.zoneName }
+        try reply.require(
+            found.map { JSONPattern.zone(zone.zoneName).difference(from: $0) == nil && $0["syncToken"] != nil }
+                ?? false,
+            "\(zone.zoneName) with its sync token"
+        )
+    },
+    ContractRule(263, "changes/database gives the zones that changed since", "L") { session in
+        let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
+        let (_, token) = try await databaseChanges(nil, session)
+        try await session.save("a", in: one)
+        let names = try await databaseChanges(token, session).zones.compactMap {
+            $0["zoneID"]?["zoneName"]?.stringValue
+        }
+        let reply = try await session.post("changes/database", ["syncToken": .string(token)], in: .privateDatabase)
+        try reply.require(names.contains(one.zoneName), "the zone that was written to")
+        try reply.require(!names.contains(two.zoneName), "not the zone that was left alone")
+    },
+    ContractRule(264, "changes/database gives deleted zones as deleted", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        let (_, token) = try await databaseChanges(nil, session)
+        _ = try await session.modifyZones([("delete", zone.zoneName)], in: .privateDatabase)
+        let zones = try await databaseChanges(token, session).zones
+        let reply = try await session.post("changes/database", ["syncToken": .string(token)], in: .privateDatabase)
+        try reply.require(
+            zones.contains { $0["zoneID"]?["zoneName"]?.stringValue == zone.zoneName && $0["deleted"] == true },
+            "\(zone.zoneName) as deleted"
+        )
+    },
+    ContractRule(262, "the zone token of changes/database is one of changes/zone", "AI") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", in: zone)
+        let zones = try await databaseChanges(nil, session).zones
+        let token = zones.first { $0["zoneID"]?["zoneName"]?.stringValue == zone.zoneName }?["syncToken"]?.stringValue
+        try await session.changes(in: zone, since: token).expectZones([
+            .including(["syncToken": .text, "moreComing": false], without: ["serverErrorCode"])
+        ])
+    },
+    ContractRule(266, "changes/database refuses tokens that are none of its own", "I") { session in
+        let zone = try await session.makeZone()
+        let (_, token) = try await session.allChanges(in: zone)
+        try await session.post("changes/database", ["syncToken": "not-a-token"], in: .privateDatabase)
+            .expectError("BAD_REQUEST", reason: "Unknown sync continuation type")
+        try await session.post("changes/database", ["syncToken": .string(token)], in: .privateDatabase)
+            .expectError("BAD_REQUEST")
+    },
+    ContractRule(267, "zones/changes goes by metaSyncToken alone", "L") { session in
+        let zone = try await session.makeZone()
+        let first = try await session.post("zones/changes", [:], in: .privateDatabase)
+        try first.expect(["moreComing": .anything, "metaSyncToken": .text, "zones": .anything])
+        guard first.body?["moreComing"] == false else { return }
+        try first.require(
+            first.zones.contains { $0["zoneID"]?["zoneName"]?.stringValue == zone.zoneName },
+            "\(zone.zoneName) among the zones"
+        )
+        let token = JSONValue.string(try first.text("metaSyncToken"))
+        let wrong = try await session.post("zones/changes", ["syncToken": token], in: .privateDatabase)
+        try wrong.expect(.including(["moreComing": .anything, "metaSyncToken": .text, "zones": .anything]))
+        try wrong.require(
+            wrong.zones.contains { $0["zoneID"]?["zoneName"]?.stringValue == zone.zoneName },
+            "the first page again, for `syncToken` is no key of this endpoint"
+        )
+        let right = try await session.post("zones/changes", ["metaSyncToken": token], in: .privateDatabase)
+        try right.require(
+            !right.zones.contains { $0["zoneID"]?["zoneName"]?.stringValue == zone.zoneName },
+            "no zone that did not change since"
+        )
+    },
+]
+
+/// All changes of the private database since a token, over all pages.
+private func databaseChanges(
+    _ token: String?,
+    _ session: ContractSession
+) async throws -> (zones: [JSONValue], token: String) {
+    var token = token
+    var zones: [JSONValue] = []
+    while true {
+        let body: JSONValue = token.map { ["syncToken": .string($0)] } ?? [:]
+        let reply = try await session.post("changes/database", body, in: .privateDatabase)
+        try reply.expect(.including(["zones": .anything, "syncToken": .text, "moreComing": .anything]))
+        zones += reply.zones
+        token = try reply.text("syncToken")
+        if reply.body?["moreComing"] != true { return (zones, token ?? "") }
+    }
+}
+
+extension JSONPattern {
+    /// An array of so many elements.
+    static func elements(_ count: Int) -> JSONPattern {
+        satisfying("an array of \(count)") { $0.arrayValue?.count == count }
+    }
+}

@@ -1,0 +1,346 @@
+import StreamingJSON
+
+/// The comparators of queries, each against the same five records.
+///
+/// |    | name         | count | price | due   | tags        | nums | link | data | place        | note            |
+/// | -- | ------------ | ----- | ----- | ----- | ----------- | ---- | ---- | ---- | ------------ | --------------- |
+/// | r1 | Apple        | 1     | 1.5   | 1000  | red green   | 1 2  | t1   | AQID | 59.9 10.7    | Quick brown fox |
+/// | r2 | apple pie    | 2     | 2.0   | 2000  | red         | 2 3  | t2   | AQIE | 59.91 10.75  | brown bear      |
+/// | r3 | Banana       | 3     | -1.25 | -1000 | yellow red  | none | t1   | -    | 60.39 5.32   | the fox is quick |
+/// | r4 | (empty text) | 0     | 0.0   | 0     | none        | -    | -    | -    | -            | -               |
+/// | r5 | no fields    |       |       |       |             |      |      |      |              |                 |
+let comparatorRules: [ContractRule] = [
+    ContractRule(
+        300,
+        "a query without filters gives all records of the type, and of no other",
+        "AR",
+        requires: queryRequirements
+    ) {
+        session in
+        let zone = try await session.makeItems()
+        try await session.query("ContractItem", in: zone).expectRecordsUnordered(
+            items.map { .record($0.name, $0.fields, type: "ContractItem") }
+        )
+        try await session.query("ContractAnchor", in: zone).expectNames(unordered: ["t1", "t2"])
+    },
+    comparatorRule(
+        302,
+        "EQUALS compares texts, numbers, dates, references and bytes; absent fields never match",
+        "AI",
+        [
+            (.filter("EQUALS", "name", "Apple"), "r1"), (.filter("EQUALS", "name", "apple"), ""),
+            (.filter("EQUALS", "name", ""), "r4"), (.filter("EQUALS", "count", 2), "r2"),
+            (.filter("EQUALS", "count", 9), ""),
+            (.filter("EQUALS", "price", .double(2)), "r2"), (.filter("EQUALS", "due", .timestamp(2000)), "r2"),
+            (.filter("EQUALS", "due", .timestamp(-1000)), "r3"), (.filter("EQUALS", "link", .reference("t1")), "r1 r3"),
+            (.filter("EQUALS", "data", .bytes("AQID")), "r1"), (.filter("EQUALS", "count", 0), "r4"),
+        ]
+    ),
+    comparatorRule(
+        303,
+        "EQUALS takes a reference without type or action",
+        "AJ",
+        [
+            (.filter("EQUALS", "link", .typed(["recordName": "t1"], "REFERENCE")), "r1 r3"),
+            (.filter("EQUALS", "link", .untyped(["recordName": "t1"])), "r1 r3"),
+            (.filter("EQUALS", "link", .reference("t1", "DELETE_SELF")), "r1 r3"),
+        ]
+    ),
+    ContractRule(303, "EQUALS with a text in the place of a reference is refused", "L") { session in
+        let zone = try await session.makeItems()
+        try await session.query(
+            "ContractItem",
+            filters: [.filter("EQUALS", "link", .typed("t1", "REFERENCE"))],
+            in: zone
+        )
+        .expectError("BAD_REQUEST", reason: "could not decode reference object")
+    },
+    negationRule(
+        304,
+        "NOT_EQUALS",
+        [
+            (.filter("NOT_EQUALS", "name", "Apple"), "r2 r3 r4", "r5"),
+            (.filter("NOT_EQUALS", "link", .reference("t1")), "r2", "r4 r5"),
+            (.filter("NOT_EQUALS", "count", 2), "r1 r3 r4", "r5"),
+        ]
+    ),
+    comparatorRule(
+        305,
+        "LESS_THAN compares numbers, dates and texts",
+        "A",
+        [
+            (.filter("LESS_THAN", "count", 2), "r1 r4"), (.filter("LESS_THAN", "price", 1.5), "r3 r4"),
+            (.filter("LESS_THAN", "due", .timestamp(0)), "r3"), (.filter("LESS_THAN", "count", 0), ""),
+            (.filter("LESS_THAN", "name", "B"), "r1 r4"),
+        ]
+    ),
+    comparatorRule(
+        306,
+        "LESS_THAN_OR_EQUALS takes what is equal, too",
+        "A",
+        [
+            (.filter("LESS_THAN_OR_EQUALS", "count", 2), "r1 r2 r4"),
+            (.filter("LESS_THAN_OR_EQUALS", "price", .double(-1.25)), "r3"),
+            (.filter("LESS_THAN_OR_EQUALS", "due", .timestamp(0)), "r3 r4"),
+        ]
+    ),
+    comparatorRule(
+        307,
+        "GREATER_THAN compares numbers and dates",
+        "A",
+        [
+            (.filter("GREATER_THAN", "count", 1), "r2 r3"), (.filter("GREATER_THAN", "due", .timestamp(1000)), "r2"),
+            (.filter("GREATER_THAN", "price", 1.5), "r2"), (.filter("GREATER_THAN", "count", 3), ""),
+        ]
+    ),
+    comparatorRule(
+        308,
+        "GREATER_THAN_OR_EQUALS takes what is equal, too",
+        "A",
+        [
+            (.filter("GREATER_THAN_OR_EQUALS", "count", 1), "r1 r2 r3"),
+            (.filter("GREATER_THAN_OR_EQUALS", "due", .timestamp(1000)), "r1 r2"),
+            (.filter("GREATER_THAN_OR_EQUALS", "price", .double(0)), "r1 r2 r4"),
+        ]
+    ),
+    comparatorRule(
+        309,
+        "NEAR measures in metres",
+        "A",
+        [
+            (.near("place", .location(59.9, 10.7), within: 1000), "r1"),
+            (.near("place", .location(59.9, 10.7), within: 5000), "r1 r2"),
+            (.near("place", .location(59.9, 10.7), within: 400_000), "r1 r2 r3"),
+            (.near("place", .location(-59.9, 10.7), within: 5000), ""),
+        ]
+    ),
+    comparatorRule(
+        310,
+        "CONTAINS_ALL_TOKENS finds whole words, whatever their order and case",
+        "AN",
+        [
+            (.filter("CONTAINS_ALL_TOKENS", "note", "fox quick"), "r1 r3"),
+            (.filter("CONTAINS_ALL_TOKENS", "note", "QUICK"), "r1 r3"),
+            (.filter("CONTAINS_ALL_TOKENS", "note", "quíck"), "r1 r3"),
+            (.filter("CONTAINS_ALL_TOKENS", "note", "qui"), ""),
+            (.filter("CONTAINS_ALL_TOKENS", "note", "brown missing"), ""),
+        ]
+    ),
+    comparatorRule(
+        311,
+        "CONTAINS_ANY_TOKENS finds any of the words",
+        "AN",
+        [
+            (.filter("CONTAINS_ANY_TOKENS", "note", "bear fox"), "r1 r2 r3"),
+            (.filter("CONTAINS_ANY_TOKENS", "note", "missing"), ""),
+            (.filter("CONTAINS_ANY_TOKENS", "note", "Bear"), "r2"),
+        ]
+    ),
+    comparatorRule(
+        312,
+        "a search for words without a field looks into all",
+        "N",
+        [
+            (.filter("CONTAINS_ALL_TOKENS", nil, "Apple"), "r1 r2"),
+            (.filter("CONTAINS_ANY_TOKENS", nil, "banana bear"), "r2 r3"),
+        ]
+    ),
+    comparatorRule(
+        313,
+        "IN matches any value of the list",
+        "A",
+        [
+            (.filter("IN", "name", .list("STRING", ["Apple", "Banana", "x"])), "r1 r3"),
+            (.filter("IN", "count", .list("INT64", [1, 3])), "r1 r3"),
+            (.filter("IN", "link", .list("REFERENCE", [["recordName": "t1"]])), "r1 r3"),
+            (.filter("IN", "due", .list("TIMESTAMP", [1000, 0])), "r1 r4"),
+            (.filter("IN", "price", .list("DOUBLE", [1.5])), "r1"),
+            (.filter("IN", "name", .list("STRING", ["x"])), ""),
+        ]
+    ),
+    negationRule(
+        314,
+        "NOT_IN",
+        [
+            (.filter("NOT_IN", "name", .list("STRING", ["Apple", "Banana"])), "r2 r4", "r5"),
+            (.filter("NOT_IN", "count", .list("INT64", [0, 1, 2])), "r3", "r5"),
+        ]
+    ),
+    comparatorRule(
+        317,
+        "LIST_CONTAINS asks for one member of a list",
+        "A",
+        [
+            (.filter("LIST_CONTAINS", "tags", "red"), "r1 r2 r3"), (.filter("LIST_CONTAINS", "nums", 2), "r1 r2"),
+            (.filter("LIST_CONTAINS", "tags", "blue"), ""), (.filter("LIST_CONTAINS", "tags", "re"), ""),
+        ]
+    ),
+    negationRule(317, "NOT_LIST_CONTAINS", [(.filter("NOT_LIST_CONTAINS", "tags", "red"), "", "r4 r5")]),
+    comparatorRule(
+        318,
+        "LIST_CONTAINS_ANY asks for any overlap",
+        "J",
+        [
+            (.filter("LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "yellow"])), "r1 r3"),
+            (.filter("LIST_CONTAINS_ANY", "nums", .list("INT64", [3, 9])), "r2"),
+        ]
+    ),
+    negationRule(
+        318,
+        "NOT_LIST_CONTAINS_ANY",
+        [
+            (.filter("NOT_LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "yellow"])), "r2", "r4 r5")
+        ]
+    ),
+    comparatorRule(
+        319,
+        "LIST_CONTAINS_ALL asks for all members",
+        "A",
+        [
+            (.filter("LIST_CONTAINS_ALL", "tags", .list("STRING", ["red", "green"])), "r1"),
+            (.filter("LIST_CONTAINS_ALL", "tags", .list("STRING", ["red"])), "r1 r2 r3"),
+            (.filter("LIST_CONTAINS_ALL", "tags", .list("STRING", ["red", "blue"])), ""),
+        ]
+    ),
+    negationRule(
+        319,
+        "NOT_LIST_CONTAINS_ALL",
+        [
+            (.filter("NOT_LIST_CONTAINS_ALL", "tags", .list("STRING", ["red", "green"])), "r2 r3", "r4 r5")
+        ]
+    ),
+    comparatorRule(
+        320,
+        "BEGINS_WITH compares beginnings, with no wildcards",
+        "AN",
+        [
+            (.filter("BEGINS_WITH", "name", "App"), "r1"), (.filter("BEGINS_WITH", "name", "Banana"), "r3"),
+            (.filter("BEGINS_WITH", "name", "%"), ""), (.filter("BEGINS_WITH", "name", "_"), ""),
+            (.filter("BEGINS_WITH", "name", "pple"), ""), (.filter("BEGINS_WITH", "name", "Bananas"), ""),
+        ]
+    ),
+    ContractRule(320, "BEGINS_WITH may or may not go by case", "NU", requires: queryRequirements) { session in
+        let zone = try await session.makeItems()
+        let reply = try await session.query("ContractItem", filters: [.filter("BEGINS_WITH", "name", "app")], in: zone)
+        try reply.require([["r2"], ["r1", "r2"]].contains(reply.names.sorted()), "r2, and maybe r1")
+    },
+    negationRule(320, "NOT_BEGINS_WITH", [(.filter("NOT_BEGINS_WITH", "name", "App"), "r3 r4", "r2 r5")]),
+    ContractRule(321, "LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU", requires: queryRequirements)
+    { session in
+        let zone = try await session.makeItems()
+        for (prefix, answers) in [("gr", [["r1"], []]), ("re", [["r1", "r2", "r3"], ["r1", "r2"]]), ("ed", [[]])] {
+            let filter = JSONValue.filter("LIST_MEMBER_BEGINS_WITH", "tags", .string(prefix))
+            let reply = try await session.query("ContractItem", filters: [filter], in: zone)
+            try reply.require(answers.contains(reply.names.sorted()), "one of \(answers)")
+        }
+    },
+    negationRule(
+        321,
+        "NOT_LIST_MEMBER_BEGINS_WITH",
+        [
+            (.filter("NOT_LIST_MEMBER_BEGINS_WITH", "tags", "yel"), "r1 r2", "r4 r5"),
+            (.filter("NOT_LIST_MEMBER_BEGINS_WITH", "tags", "re"), "", "r3 r4 r5"),
+        ]
+    ),
+    comparatorRule(323, "two filters must both hold", "A", []) { session, zone in
+        let filters: [(filters: [JSONValue], names: [String])] = [
+            ([.filter("GREATER_THAN_OR_EQUALS", "count", 1), .filter("LIST_CONTAINS", "tags", "green")], ["r1"]),
+            (
+                [.filter("GREATER_THAN_OR_EQUALS", "count", 1), .filter("LESS_THAN_OR_EQUALS", "count", 2)],
+                ["r1", "r2"]
+            ),
+            ([.filter("EQUALS", "count", 1), .filter("EQUALS", "name", "Banana")], []),
+        ]
+        for (filters, names) in filters {
+            try await session.query("ContractItem", filters: filters, in: zone).expectNames(unordered: names)
+        }
+    },
+]
+
+// MARK: - The records
+
+let queryRequirements: Set<ContractRule.Requirement> = [.user, .indexesAtOnce]
+
+let items: [(name: String, fields: Fields)] = [
+    (
+        "r1",
+        [
+            "name": "Apple", "count": 1, "price": 1.5, "due": .timestamp(1000),
+            "tags": .list("STRING", ["red", "green"]),
+            "nums": .list("INT64", [1, 2]), "link": .reference("t1"), "data": .bytes("AQID"),
+            "place": .location(59.9, 10.7),
+            "note": "Quick brown fox",
+        ]
+    ),
+    (
+        "r2",
+        [
+            "name": "apple pie", "count": 2, "price": .double(2), "due": .timestamp(2000),
+            "tags": .list("STRING", ["red"]),
+            "nums": .list("INT64", [2, 3]), "link": .reference("t2"), "data": .bytes("AQIE"),
+            "place": .location(59.91, 10.75),
+            "note": "brown bear",
+        ]
+    ),
+    (
+        "r3",
+        [
+            "name": "Banana", "count": 3, "price": .double(-1.25), "due": .timestamp(-1000),
+            "tags": .list("STRING", ["yellow", "red"]), "nums": .list("INT64", []), "link": .reference("t1"),
+            "place": .location(60.39, 5.32), "note": "the fox is quick",
+        ]
+    ),
+    ("r4", ["name": "", "count": 0, "price": .double(0), "due": .timestamp(0), "tags": .list("STRING", [])]),
+    ("r5", [:]),
+]
+
+extension ContractSession {
+    /// A zone with the five records, and the two that they refer to.
+    mutating func makeItems() async throws -> Place {
+        let zone = try await makeZone("Items")
+        var operations = ["t1", "t2"].map { Operation.create($0, type: "ContractAnchor") }
+        operations += items.map { .create($0.name, $0.fields, type: "ContractItem") }
+        try await save(operations, in: zone)
+        return zone
+    }
+}
+
+/// A rule that filters find the records whose names stand beside them.
+private func comparatorRule(
+    _ number: Int,
+    _ name: String,
+    _ evidence: String,
+    _ lines: [(filter: JSONValue, names: String)],
+    also check: (@Sendable (inout ContractSession, Place) async throws -> Void)? = nil
+) -> ContractRule {
+    ContractRule(number, name, evidence, requires: queryRequirements) { session in
+        let zone = try await session.makeItems()
+        for (filter, names) in lines {
+            try await session.query("ContractItem", filters: [filter], in: zone)
+                .expectNames(unordered: names.split(separator: " ").map(String.init))
+        }
+        try await check?(&session, zone)
+    }
+}
+
+/// A rule that a negation finds records that have the field and do not match; whether it finds those beside them is not known.
+private func negationRule(
+    _ number: Int,
+    _ comparator: String,
+    _ lines: [(filter: JSONValue, names: String, unsettled: String)]
+) -> ContractRule {
+    let name = "\(comparator) finds the others among the records that have the field, maybe also those that lack it"
+    return ContractRule(number, name, "AU", requires: queryRequirements) { session in
+        let zone = try await session.makeItems()
+        for (filter, names, unsettled) in lines {
+            let reply = try await session.query("ContractItem", filters: [filter], in: zone)
+            let certain = Set(names.split(separator: " ").map(String.init))
+            let possible = certain.union(unsettled.split(separator: " ").map(String.init))
+            try reply.require(
+                reply.status == 200 && certain.isSubset(of: reply.names) && possible.isSuperset(of: reply.names)
+                    && Set(reply.names).count == reply.names.count,
+                "\(certain.sorted()), and of the rest no more than \(possible.subtracting(certain).sorted())"
+            )
+        }
+    }
+}

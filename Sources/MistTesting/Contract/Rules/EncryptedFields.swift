@@ -1,0 +1,77 @@
+import StreamingJSON
+
+/// Encrypted fields.
+let encryptedFieldRules: [ContractRule] = [
+    ContractRule(211, "an encrypted field comes back as plain text, marked isEncrypted", "L") { session in
+        let zone = try await session.makeZone()
+        let record = JSONPattern.record("a", ["secret": .encrypted("x", "STRING")])
+        try await session.modify([.create("a", ["secret": .encrypted("x", "STRING")])], in: zone).expectRecords([record]
+        )
+        try await session.lookup(["a"], in: zone).expectRecords([record])
+    },
+    refusedSecret(212, "an encrypted field saved without the flag", .untyped("y"), "I", sentType: "STRING"),
+    refusedSecret(
+        213,
+        "an encrypted field saved without a type",
+        Field(json: ["value": "y", "isEncrypted": true]),
+        "L",
+        sentType: "ENCRYPTED_BYTES"
+    ),
+    ContractRule(214, "the flag on a field that is plain is refused", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["title": "plain"], in: zone)
+        let reply = try await session.modify([.forceUpdate("a", ["title": .encrypted("x", "STRING")])], in: zone)
+        try reply.expectRecords([
+            .failure("a", "BAD_REQUEST", reason: "Attempt to save encrypted data in non encrypted field type")
+        ])
+        try await session.lookup(["a"], in: zone).expectRecords([.record("a", ["title": "plain"])])
+    },
+    ContractRule(215, "the public database has no encrypted fields", "L") { session in
+        let name = session.unique("a")
+        session.willDelete(name, in: .publicDatabase(as: .user))
+        let reply = try await session.modify(
+            [.create(name, ["secret": .encrypted("x", "STRING")])],
+            in: .publicDatabase(as: .user)
+        )
+        try reply.expectRecords([
+            .failure(name, "BAD_REQUEST", reason: "encrypted fields are not supported in the public database")
+        ])
+    },
+    ContractRule(216, "an encrypted field cannot be filtered by", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["secret": .encrypted("x", "STRING")], in: zone)
+        try await session.query(filters: [.filter("EQUALS", "secret", "x")], in: zone).expectError(
+            "BAD_REQUEST",
+            reason: "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS"
+        )
+    },
+    ContractRule(216, "an encrypted field can be sorted by, to no effect", "L", requires: [.user, .indexesAtOnce]) {
+        session in
+        let zone = try await session.makeZone()
+        for name in ["a", "b"] { try await session.save(name, ["secret": .encrypted("x", "STRING")], in: zone) }
+        try await session.query(sorts: [.sort("secret")], in: zone).expectNames(unordered: ["a", "b"])
+    },
+]
+
+private func refusedSecret(
+    _ number: Int,
+    _ name: String,
+    _ field: Field,
+    _ evidence: String,
+    sentType: String
+) -> ContractRule {
+    ContractRule(number, "\(name) is refused", evidence) { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["secret": .encrypted("x", "STRING")], in: zone)
+        let reply = try await session.modify([.forceUpdate("a", ["secret": field])], in: zone)
+        try reply.expectRecords([
+            .failure(
+                "a",
+                "BAD_REQUEST",
+                reason: "invalid attempt to set value type \(sentType) for field 'secret' for type '\(noteType)', "
+                    + "defined to be: ENCRYPTED_STRING"
+            )
+        ])
+        try await session.lookup(["a"], in: zone).expectRecords([.record("a", ["secret": .encrypted("x", "STRING")])])
+    }
+}

@@ -1,0 +1,144 @@
+import StreamingJSON
+
+/// Which values a field refuses.
+let fieldTypeRules: [ContractRule] = [
+    refusedRule(
+        193,
+        "an untyped whole number in a field of doubles",
+        "price",
+        1.5,
+        .untyped(2),
+        "L",
+        as: ("INT64", "DOUBLE")
+    ),
+    refusedRule(
+        195,
+        "an untyped number in a field of dates",
+        "due",
+        .timestamp(1),
+        .untyped(2),
+        "L",
+        as: ("INT64", "TIMESTAMP")
+    ),
+    refusedRule(
+        197,
+        "untyped base64 in a field of bytes",
+        "data",
+        .bytes("AAAA"),
+        .untyped("AQID"),
+        "L",
+        as: ("STRING", "BYTES")
+    ),
+    refusedRule(209, "a text in a field of numbers", "count", 1, "one", "L", as: ("STRING", "INT64")),
+    refusedRule(209, "a number in a field of texts", "title", "a", 1, "L", as: ("INT64", "STRING")),
+    refusedRule(
+        209,
+        "a list in a field of single values",
+        "title",
+        "a",
+        .list("STRING", ["a"]),
+        "L",
+        as: ("STRING_LIST", "STRING")
+    ),
+    refusedRule(
+        196,
+        "a TIMESTAMP with a fraction",
+        "due",
+        .timestamp(1),
+        .typed(1000.5, "TIMESTAMP"),
+        "L",
+        reason: "Invalid value, expected type TIMESTAMP."
+    ),
+    refusedRule(
+        196,
+        "a TIMESTAMP that is a text",
+        "due",
+        .timestamp(1),
+        .typed("2016-01-25T22:15:43Z", "TIMESTAMP"),
+        "I"
+    ),
+    refusedRule(197, "BYTES that are not base64", "data", .bytes("AAAA"), .bytes("not base64!"), "I"),
+    refusedRule(203, "a list of different kinds", "tags", .list("STRING", ["a"]), .list("STRING", ["a", 1]), "I"),
+    refusedRule(203, "a list with a null inside", "tags", .list("STRING", ["a"]), .list("STRING", ["a", nil]), "I"),
+    refusedRule(
+        205,
+        "a LOCATION without latitude",
+        "place",
+        .location(1, 2),
+        .typed(["longitude": 2.5], "LOCATION"),
+        "A"
+    ),
+    refusedRule(
+        205,
+        "a LOCATION whose timestamp has a fraction",
+        "place",
+        .location(1, 2),
+        .typed(["latitude": 1, "longitude": 2, "timestamp": 1000.5], "LOCATION"),
+        "L"
+    ),
+    refusedRule(205, "a LOCATION beyond the pole", "place", .location(1, 2), .location(91, 2), "I"),
+    refusedRule(206, "a type that does not exist", "title", "a", .typed("red", "COLOR"), "I"),
+    ContractRule(207, "field names begin with a letter and hold letters, digits and underscores", "I") { session in
+        let zone = try await session.makeZone()
+        for name in ["1a", "a-b", "a b", "", "_a"] {
+            let reply = try await session.modify([.create("a", [name: "x"])], in: zone)
+            try reply.expectRecords([.failure("a", "BAD_REQUEST")])
+        }
+        try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
+    },
+    ContractRule(209, "the first save of a field fixes its type", "L", requires: [.user, .openSchema]) { session in
+        let zone = try await session.makeZone()
+        let type = "ContractNew_\(session.ending)"
+        try await session.save("a", ["fresh": 1], in: zone, type: type)
+        let reply = try await session.modify([.create("b", ["fresh": "one"], type: type)], in: zone)
+        try reply.expectRecords([
+            .failure(
+                "b",
+                "BAD_REQUEST",
+                reason:
+                    "invalid attempt to set value type STRING for field 'fresh' for type '\(type)', defined to be: INT64"
+            )
+        ])
+        try await session.lookup(["a", "b"], in: zone)
+            .expectRecords([.record("a", ["fresh": 1], type: type), .failure("b", "NOT_FOUND")])
+    },
+    ContractRule(208, "a field that the record type does not have is refused", "L") { session in
+        // Where the schema is open, the field comes into being instead.
+        let zone = try await session.makeZone()
+        let open = session.target.hasOpenSchema
+        let type = open ? "ContractOpen_\(session.ending)" : noteType
+        let reply = try await session.modify([.create("a", ["unheard": "x"], type: type)], in: zone)
+        try reply.expectRecords([
+            open
+                ? .record("a", ["unheard": "x"], type: type)
+                : .failure("a", "BAD_REQUEST", reason: "Field unheard not found in \(noteType)")
+        ])
+    },
+]
+
+/// A rule that a value is refused in a field whose type is known, and that nothing changes.
+private func refusedRule(
+    _ number: Int,
+    _ name: String,
+    _ field: String,
+    _ known: Field,
+    _ refused: Field,
+    _ evidence: String,
+    as types: (sent: String, defined: String)? = nil,
+    reason: String? = nil
+) -> ContractRule {
+    let reason =
+        reason
+        ?? types.map {
+            "invalid attempt to set value type \($0.sent) for field '\(field)' for type '\(noteType)', "
+                + "defined to be: \($0.defined)"
+        }
+    return ContractRule(number, "\(name) is refused, and changes nothing", evidence) { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", [field: known], in: zone)
+        let before = try await session.state(of: ["a"], in: zone)
+        let reply = try await session.modify([.forceUpdate("a", [field: refused]), .create("b")], in: zone)
+        try reply.expectRecords([.failure("a", "BAD_REQUEST", reason: reason), .record("b")])
+        try await session.lookup(["a"], in: zone).expectRecords(before.map(JSONPattern.value))
+    }
+}

@@ -1,0 +1,163 @@
+import StreamingJSON
+
+/// What comes back of a field that was sent.
+let fieldValueRules: [ContractRule] = [
+    keptRule(190, "a text without a type is a STRING", ["title": (.untyped("x"), "x")], "AR"),
+    keptRule(
+        191,
+        "a whole number without a type is an INT64",
+        ["count": (.untyped(1), 1), "numbers": (.list("INT64", [1, -1]), .list("INT64", [1, -1]))],
+        "AR"
+    ),
+    ContractRule(191, "1.0 and 1e2 are whole numbers", "I") { session in
+        let zone = try await session.makeZone()
+        let fields = ["a": "1.0", "b": "1e2"]
+        for (name, number) in fields.sorted(by: { $0.key < $1.key }) {
+            let body = """
+                {"operations": [{"operationType": "create", "record": {"recordName": "\(name)", "recordType": "\(noteType)",
+                "fields": {"count": {"value": \(number)}}}}], "zoneID": {"zoneName": "\(zone.zoneName)"}}
+                """
+            var request = try session.request("records/modify", nil, in: zone)
+            request.body = Array(body.utf8)
+            try await session.send(request).expectRecords([.record(name, ["count": number == "1.0" ? 1 : 100])])
+        }
+    },
+    keptRule(192, "a number with a fraction and no type is a DOUBLE", ["price": (.untyped(1.5), 1.5)], "I"),
+    keptRule(
+        194,
+        "a whole number tagged DOUBLE is a DOUBLE",
+        [
+            "price": (.typed(2, "DOUBLE"), .double(2)),
+            "amounts": (.list("DOUBLE", [1, 2.5]), .list("DOUBLE", [1, 2.5])),
+        ],
+        "L"
+    ),
+    keptRule(
+        195,
+        "a TIMESTAMP is milliseconds, and may lie before 1970",
+        ["due": (.timestamp(-62_135_596_800_000), .timestamp(-62_135_596_800_000))],
+        "P"
+    ),
+    keptRule(
+        195,
+        "a TIMESTAMP keeps its milliseconds",
+        ["due": (.timestamp(1_422_312_944_104), .timestamp(1_422_312_944_104))],
+        "AL"
+    ),
+    keptRule(197, "BYTES keep their base64", ["data": (.bytes("AQID/+8="), .bytes("AQID/+8="))], "AL"),
+    keptRule(198, "true and false are kept as 1 and 0", ["count": (.untyped(true), 1)], "AU"),
+    keptRule(
+        199,
+        "lists keep order and duplicates, and come back with a list type of their own",
+        [
+            "tags": (.list("STRING", ["b", "a", "b"]), .list("STRING", ["b", "a", "b"])),
+            "numbers": (.list("INT64", [3, 1, 3]), .list("INT64", [3, 1, 3])),
+            "amounts": (.list("DOUBLE", [0.5, -1.25]), .list("DOUBLE", [0.5, -1.25])),
+            "dates": (.list("TIMESTAMP", [1000, 0]), .list("TIMESTAMP", [1000, 0])),
+            "blobs": (.list("BYTES", ["AQID", "AAAA"]), .list("BYTES", ["AQID", "AAAA"])),
+            "links": (
+                .list("REFERENCE", [Field.referenceValue("t1"), Field.referenceValue("t2")]),
+                .list("REFERENCE", [Field.referenceValue("t1"), Field.referenceValue("t2")])
+            ),
+            "places": (
+                .list("LOCATION", [["latitude": 1.5, "longitude": 2.5]]),
+                .list("LOCATION", [["latitude": 1.5, "longitude": 2.5]])
+            ),
+        ],
+        "RL"
+    ),
+    keptRule(
+        200,
+        "a list of texts without a type is a STRING_LIST",
+        ["tags": (.untyped(["a"]), .list("STRING", ["a"]))],
+        "I"
+    ),
+    keptRule(
+        201,
+        "an empty list tagged with its type is kept",
+        ["tags": (.list("STRING", []), .list("STRING", []))],
+        "L"
+    ),
+    keptRule(
+        205,
+        "a LOCATION keeps all that is said of it",
+        ["place": (wholeLocation, wholeLocation)],
+        "A"
+    ),
+    keptRule(
+        205,
+        "a LOCATION needs latitude and longitude alone",
+        ["place": (.location(59.9, 10.7), .location(59.9, 10.7))],
+        "A"
+    ),
+    keptRule(
+        18,
+        "texts come back as the same Unicode text",
+        [
+            "title": (
+                "A \"quoted\" \\ line\n\ttab \u{1F600} \u{65}\u{301} /",
+                "A \"quoted\" \\ line\n\ttab \u{1F600} \u{65}\u{301} /"
+            )
+        ],
+        "I"
+    ),
+    ContractRule(19, "64-bit integers come back exactly", "I") { session in
+        let zone = try await session.makeZone()
+        let fields: Fields = [
+            "count": .int64(.max), "numbers": .list("INT64", [.integer(.min), 9_007_199_254_740_993]),
+        ]
+        try await session.save("a", fields, in: zone)
+        try await session.lookup(["a"], in: zone).expectRecords([.record("a", fields)])
+    },
+    ContractRule(19, "an integer beyond 64 bits is refused", "I") { session in
+        let zone = try await session.makeZone()
+        let reply = try await session.modify(
+            [.create("a", ["count": .typed(.unsignedInteger(9_223_372_036_854_775_808), "INT64")]), .create("b")],
+            in: zone
+        )
+        if reply.status == 200 {
+            try reply.expectRecords([.failure("a", "BAD_REQUEST"), .record("b")])
+        } else {
+            try reply.expectError("BAD_REQUEST")
+        }
+        try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
+    },
+    ContractRule(202, "an empty list without a type is kept as an empty list", "PU") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["tags": .list("STRING", ["x"])], in: zone)
+        let reply = try await session.modify([.forceUpdate("a", ["tags": .untyped([])])], in: zone)
+        try reply.expectRecords([
+            .anyOf([.record("a", ["tags": .list("STRING", [])]), .record("a", cleared: ["tags"])])
+        ])
+    },
+    ContractRule(204, "fields that were never set are absent", "R") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["title": "a", "count": 1], in: zone)
+        try await session.save("b", ["title": "b"], in: zone)
+        try await session.lookup(["b"], in: zone).expectRecords([.record("b", ["title": "b"])])
+    },
+]
+
+private let wholeLocation = Field.typed(
+    [
+        "latitude": 59.9139, "longitude": 10.7522, "horizontalAccuracy": 5.5, "verticalAccuracy": 3.25,
+        "altitude": 12.5,
+        "speed": 1.25, "course": 270.5, "timestamp": 1_422_312_944_104,
+    ],
+    "LOCATION"
+)
+
+/// A rule that fields come back, at once and on lookup, as the second of each pair.
+private func keptRule(
+    _ number: Int,
+    _ name: String,
+    _ fields: [String: (sent: Field, kept: Field)],
+    _ evidence: String
+) -> ContractRule {
+    ContractRule(number, name, evidence) { session in
+        let zone = try await session.makeZone()
+        let kept = JSONPattern.record("a", fields.mapValues(\.kept))
+        try await session.modify([.create("a", fields.mapValues(\.sent))], in: zone).expectRecords([kept])
+        try await session.lookup(["a"], in: zone).expectRecords([kept])
+    }
+}

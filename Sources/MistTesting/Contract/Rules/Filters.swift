@@ -1,0 +1,108 @@
+import StreamingJSON
+
+/// Which filters are refused.
+let filterRules: [ContractRule] = [
+    ContractRule(
+        301,
+        "one filter may stand without a list, and an empty list is none",
+        "RI",
+        requires: queryRequirements
+    ) { session in
+        let zone = try await session.makeItems()
+        let filter = JSONValue.filter("EQUALS", "name", "Apple")
+        for (filterBy, names) in [(filter, ["r1"]), ([filter], ["r1"]), ([], ["r1", "r2", "r3", "r4", "r5"])] {
+            let body: JSONValue = [
+                "query": ["recordType": "ContractItem", "filterBy": filterBy], "zoneID": zone.zoneID ?? nil,
+            ]
+            try await session.post("records/query", body, in: zone).expectNames(unordered: names)
+        }
+    },
+    refusedFilter(
+        315,
+        "IN with an untyped list",
+        "L",
+        reason: "BadRequestException: Unexpected input",
+        [
+            .filter("IN", "name", .untyped(["Apple"])), .filter("NOT_IN", "name", .untyped(["Apple", "Banana"])),
+        ]
+    ),
+    refusedFilter(315, "IN with one value", "I", [.filter("IN", "name", "Apple")]),
+    refusedFilter(
+        316,
+        "IN with 251 values",
+        "NU",
+        [
+            .filter("IN", "count", .list("INT64", (0..<251).map { .integer($0) }))
+        ]
+    ),
+    refusedFilter(
+        322,
+        "an unknown comparator, or none",
+        "I",
+        [
+            .filter("LIKE", "name", "Apple"), .filter("equals", "name", "Apple"),
+            ["fieldName": "name", "fieldValue": ["value": "Apple"]],
+        ]
+    ),
+    refusedFilter(
+        324,
+        "a filter on a field that no record has",
+        "N",
+        reason: "Unknown field 'unheard'",
+        [
+            .filter("EQUALS", "unheard", "x")
+        ]
+    ),
+    refusedFilter(
+        325,
+        "a filter with a value of another type than the field's",
+        "I",
+        [
+            .filter("EQUALS", "count", "1"), .filter("EQUALS", "name", 1), .filter("LIST_CONTAINS", "nums", "1"),
+            .filter("IN", "count", .list("STRING", ["1"])),
+        ]
+    ),
+    refusedFilter(
+        326,
+        "a filter without a field, or without a value",
+        "A",
+        [
+            .filter("EQUALS", nil, "Apple"), .filter("EQUALS", "name", nil),
+        ]
+    ),
+    refusedFilter(
+        327,
+        "a comparator that does not fit the field",
+        "AI",
+        [
+            .near("count", .location(59.9, 10.7), within: 1000), .filter("LIST_CONTAINS", "name", "Apple"),
+            .filter("BEGINS_WITH", "count", "1"), .filter("CONTAINS_ALL_TOKENS", "count", "1"),
+        ]
+    ),
+    refusedFilter(309, "NEAR without a distance", "I", [.near("place", .location(59.9, 10.7), within: nil)]),
+    ContractRule(328, "a query for an unknown record type is refused", "NU") { session in
+        let zone = try await session.makeZone()
+        let type = "ContractNone_\(session.ending)"
+        try await session.query(type, in: zone)
+            .expectError("BAD_REQUEST", "NOT_FOUND", reason: "Did not find record type: \(type)")
+    },
+    ContractRule(17, "a query needs a record type", "A") { session in
+        try await session.post("records/query", ["query": [:]], in: .privateDatabase).expectError("BAD_REQUEST")
+    },
+]
+
+private func refusedFilter(
+    _ number: Int,
+    _ name: String,
+    _ evidence: String,
+    reason: String? = nil,
+    _ filters: [JSONValue]
+) -> ContractRule {
+    ContractRule(number, "\(name) is refused", evidence) { session in
+        let zone = try await session.makeItems()
+        for filter in filters {
+            try await session.query("ContractItem", filters: [filter], in: zone)
+                .expectError("BAD_REQUEST", reason: reason)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import StreamingJSON
+
+/// The seven operations of records/modify, each against each state that a record can be in: a table, and one rule for each line of it.
+let operationRules = operationTable.map(\.rule)
+
+/// The state of a record before an operation, and what change tag the operation carries.
+private enum State: String {
+    case missing = "of a record that does not exist, with no change tag"
+    case missingWithTag = "of a record that does not exist, with a change tag"
+    case current = "with the present change tag"
+    case stale = "with an old change tag"
+    case untagged = "of an existing record, with no change tag"
+}
+
+/// What becomes of the record, and what the reply says.
+private enum Effect {
+    /// It is there with the fields sent.
+    case created
+    /// It has the fields sent, and keeps its others.
+    case updated
+    /// It has the fields sent alone.
+    case replaced
+    /// It is gone.
+    case deleted
+    /// Nothing became of it; the item is a failure with this code, and a reason where one is known.
+    case refused(String, String? = nil)
+
+    var clause: String {
+        switch self {
+        case .created: "creates it"
+        case .updated: "changes the fields sent and keeps the others"
+        case .replaced: "replaces the whole set of fields"
+        case .deleted: "deletes it"
+        case .refused(let code, _): "is refused as \(code)"
+        }
+    }
+}
+
+private struct Line {
+    var number: Int
+    var operation: String
+    var state: State
+    /// What may happen; one of them where the sources agree.
+    var effects: [Effect]
+    var evidence: String
+}
+
+private let stale = Effect.refused("CONFLICT", "client oplock error updating record")
+private let gone = Effect.refused("NOT_FOUND", "recordChangeTag specified, but record not found")
+private let exists = [
+    Effect.refused("EXISTS", "record to insert already exists"),
+    .refused("CONFLICT", "record to insert already exists"),
+]
+
+private let operationTable: [Line] = [
+    Line(number: 100, operation: "create", state: .missing, effects: [.created], evidence: "AR"),
+    Line(number: 101, operation: "create", state: .missingWithTag, effects: [gone], evidence: "I"),
+    Line(number: 102, operation: "create", state: .untagged, effects: exists, evidence: "ANU"),
+    Line(number: 103, operation: "create", state: .current, effects: exists, evidence: "ANU"),
+    Line(number: 103, operation: "create", state: .stale, effects: exists, evidence: "ANU"),
+
+    Line(number: 107, operation: "update", state: .current, effects: [.updated], evidence: "AR"),
+    Line(number: 108, operation: "update", state: .stale, effects: [stale], evidence: "ANP"),
+    Line(
+        number: 109,
+        operation: "update",
+        state: .untagged,
+        effects: [.refused("BAD_REQUEST"), .updated],
+        evidence: "AU"
+    ),
+    Line(number: 110, operation: "update", state: .missingWithTag, effects: [gone], evidence: "NL"),
+    Line(
+        number: 111,
+        operation: "update",
+        state: .missing,
+        effects: [.refused("BAD_REQUEST"), .refused("NOT_FOUND")],
+        evidence: "AU"
+    ),
+
+    Line(number: 114, operation: "forceUpdate", state: .current, effects: [.updated], evidence: "A"),
+    Line(number: 114, operation: "forceUpdate", state: .stale, effects: [.updated], evidence: "A"),
+    Line(number: 114, operation: "forceUpdate", state: .untagged, effects: [.updated], evidence: "A"),
+    Line(number: 115, operation: "forceUpdate", state: .missing, effects: [.created], evidence: "A"),
+    Line(number: 115, operation: "forceUpdate", state: .missingWithTag, effects: [.created], evidence: "AI"),
+
+    Line(number: 116, operation: "replace", state: .current, effects: [.replaced], evidence: "A"),
+    Line(number: 117, operation: "replace", state: .stale, effects: [stale], evidence: "A"),
+    Line(
+        number: 118,
+        operation: "replace",
+        state: .untagged,
+        effects: [.refused("BAD_REQUEST"), .replaced],
+        evidence: "AU"
+    ),
+    Line(number: 118, operation: "replace", state: .missingWithTag, effects: [gone], evidence: "I"),
+    Line(
+        number: 118,
+        operation: "replace",
+        state: .missing,
+        effects: [.refused("BAD_REQUEST"), .refused("NOT_FOUND")],
+        evidence: "AU"
+    ),
+
+    Line(number: 119, operation: "forceReplace", state: .current, effects: [.replaced], evidence: "A"),
+    Line(number: 119, operation: "forceReplace", state: .stale, effects: [.replaced], evidence: "A"),
+    Line(number: 119, operation: "forceReplace", state: .untagged, effects: [.replaced], evidence: "A"),
+    Line(number: 120, operation: "forceReplace", state: .missing, effects: [.created], evidence: "A"),
+    Line(number: 120, operation: "forceReplace", state: .missingWithTag, effects: [.created], evidence: "AI"),
+
+    Line(number: 121, operation: "delete", state: .current, effects: [.deleted], evidence: "AP"),
+    Line(number: 122, operation: "delete", state: .stale, effects: [stale], evidence: "AI"),
+    Line(
+        number: 123,
+        operation: "delete",
+        state: .untagged,
+        effects: [.refused("BAD_REQUEST"), .deleted],
+        evidence: "AU"
+    ),
+    Line(number: 124, operation: "delete", state: .missingWithTag, effects: [.refused("NOT_FOUND")], evidence: "I"),
+    Line(
+        number: 124,
+        operation: "delete",
+        state: .missing,
+        effects: [.refused("BAD_REQUEST"), .refused("NOT_FOUND")],
+        evidence: "AU"
+    ),
+
+    Line(number: 125, operation: "forceDelete", state: .current, effects: [.deleted], evidence: "A"),
+    Line(number: 125, operation: "forceDelete", state: .stale, effects: [.deleted], evidence: "A"),
+    Line(number: 125, operation: "forceDelete", state: .untagged, effects: [.deleted], evidence: "A"),
+    Line(
+        number: 126,
+        operation: "forceDelete",
+        state: .missing,
+        effects: [.deleted, .refused("NOT_FOUND")],
+        evidence: "U"
+    ),
+    Line(
+        number: 126,
+        operation: "forceDelete",
+        state: .missingWithTag,
+        effects: [.deleted, .refused("NOT_FOUND")],
+        evidence: "U"
+    ),
+]
+
+extension Line {
+    var rule: ContractRule {
+        let clauses = effects.map(\.clause).joined(separator: ", or ")
+        return ContractRule(number, "\(operation) \(state.rawValue) \(clauses)", evidence) { session in
+            try await check(in: &session)
+        }
+    }
+
+    /// Brings the record into its state, sends the operation, and compares the reply and what a lookup finds afterwards.
+    private func check(in session: inout ContractSession) async throws {
+        let zone = try await session.makeZone()
+        let (before, tag) = try await prepare("x", in: zone, session: &session)
+        let deletes = operation == "delete" || operation == "forceDelete"
+        let reply = try await session.modify(
+            [Operation(operation, "x", deletes ? nil : ["title": "new"], type: deletes ? nil : noteType, tag: tag)],
+            in: zone
+        )
+        guard let effect = effects.first(where: { reply.difference(from: $0.reply(before)) == nil }) else {
+            throw reply.violation(
+                reply.difference(from: .anyOf(effects.map { $0.reply(before) })) ?? "",
+                expected: "\(JSONPattern.anyOf(effects.map { $0.reply(before) }))"
+            )
+        }
+        let after = try await session.lookup(["x"], in: zone)
+        switch effect {
+        case .created, .updated, .replaced:
+            try after.expectRecords([effect.record(before)])
+            try after.require(
+                after.records[0]["recordChangeTag"] == reply.records[0]["recordChangeTag"],
+                "the lookup's change tag to be the reply's"
+            )
+            if let before {
+                try after.require(after.records[0]["created"] == before["created"], "`created` to stay as it was")
+            } else {
+                let record = after.records[0]
+                try after.require(record["created"] == record["modified"], "`created` to be `modified` in a new record")
+            }
+        case .deleted:
+            try after.expectRecords([.failure("x", "NOT_FOUND")])
+        case .refused:
+            try after.expectRecords([before.map(JSONPattern.value) ?? .failure("x", "NOT_FOUND")])
+        }
+    }
+
+    /// The record as it stands, and the change tag that the operation carries.
+    private func prepare(
+        _ name: String,
+        in zone: Place,
+        session: inout ContractSession
+    ) async throws -> (before: JSONValue?, tag: String?) {
+        if state == .missing { return (nil, nil) }
+        if state == .missingWithTag {
+            // A tag that is the zone's own, but of another record.
+            return (nil, try await session.save("other", in: zone)["recordChangeTag"]?.stringValue)
+        }
+        let first = try await session.save(name, ["title": "old", "body": "kept"], in: zone)
+        if state == .stale {
+            try await session.modify([.forceUpdate(name, ["title": "newer"])], in: zone)
+                .expectRecords([.record(name, ["title": "newer", "body": "kept"])])
+        }
+        let before = try await session.lookup([name], in: zone).record()
+        return (before, state == .untagged ? nil : first["recordChangeTag"]?.stringValue)
+    }
+}
+
+extension Effect {
+    /// The reply to the operation.
+    fileprivate func reply(_ before: JSONValue?) -> JSONPattern {
+        let item =
+            switch self {
+            case .created, .updated, .replaced: record(before)
+            case .deleted: JSONPattern.deleted("x")
+            case .refused(let code, let reason): JSONPattern.failure("x", code, reason: reason)
+            }
+        return .including(["records": .array([item])], without: ["serverErrorCode"])
+    }
+
+    /// The record after an operation that succeeded; its tag is none that it had before.
+    fileprivate func record(_ before: JSONValue?) -> JSONPattern {
+        let tag = before?["recordChangeTag"]?.stringValue.map(JSONPattern.text(otherThan:)) ?? .text
+        return switch self {
+        case .updated: .record("x", ["title": "new", "body": "kept"], tag: tag)
+        case .replaced: .record("x", ["title": "new"], cleared: ["body"], tag: tag)
+        default: .record("x", ["title": "new"], tag: tag)
+        }
+    }
+}

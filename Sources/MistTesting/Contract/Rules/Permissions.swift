@@ -1,0 +1,82 @@
+import StreamingJSON
+
+/// Who may do what in the public database, with the default grants: everybody reads, users create, creators write.
+let permissionRules: [ContractRule] = [
+    ContractRule(53, "with the API token alone, public records can be read", "A") { session in
+        let name = session.unique("a")
+        try await session.save(name, ["title": "a"], in: .publicDatabase(as: .user))
+        let everybody = Place.publicDatabase(as: .apiToken)
+        try await session.lookup([name], in: everybody).expectRecords([.record(name, ["title": "a"])])
+        try await session.query(filters: [.filter("EQUALS", "title", "none has this title")], in: everybody)
+            .expectRecords([])
+    },
+    ContractRule(53, "with the API token alone, nothing can be created", "L", requires: []) { session in
+        let name = session.unique("a")
+        let everybody = Place.publicDatabase(as: .apiToken)
+        try await session.modify([.create(name, ["title": "a"])], in: everybody)
+            .expectRecords([.failure(name, "ACCESS_DENIED", reason: "CREATE operation not permitted")])
+        try await session.lookup([name], in: everybody).expectRecords([.failure(name, "NOT_FOUND")])
+    },
+    ContractRule(54, "nobody writes a record that somebody else made", "AL", requires: [.user, .secondUser]) {
+        session in
+        let name = session.unique("a")
+        let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue
+        let operations: [Operation] = [
+            .update(name, ["title": "b"], tag: tag), .forceUpdate(name, ["title": "b"]),
+            Operation("replace", name, ["title": "b"], tag: tag), Operation("forceReplace", name, ["title": "b"]),
+            .delete(name, tag: tag), .forceDelete(name),
+        ]
+        for place in [mine.seen(by: .secondUser), mine.seen(by: .apiToken)] {
+            for operation in operations {
+                try await session.modify([operation], in: place)
+                    .expectRecords([.failure(name, "ACCESS_DENIED", reason: "WRITE operation not permitted")])
+            }
+        }
+        try await session.lookup([name], in: mine)
+            .expectRecords([.record(name, ["title": "a"], tag: .value(tag.map(JSONValue.string) ?? nil))])
+    },
+    ContractRule(55, "a record's creator changes it, and others read it", "A", requires: [.user, .secondUser]) {
+        session in
+        let name = session.unique("a")
+        let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue
+        let changed = JSONPattern.record(name, ["title": "b"])
+        try await session.modify([.update(name, ["title": "b"], tag: tag)], in: mine).expectRecords([changed])
+        try await session.lookup([name], in: mine.seen(by: .secondUser)).expectRecords([changed])
+    },
+    ContractRule(56, "a private database is its user's alone", "A", requires: [.user, .secondUser]) { session in
+        let name = session.unique("a")
+        try await session.save(name, ["title": "a"], in: .privateDatabase)
+        let zone = try await session.makeZone()
+        let others = Place.privateDatabase.seen(by: .secondUser)
+        try await session.lookup([name], in: others).expectRecords([.failure(name, "NOT_FOUND")])
+        try await session.lookup([name], in: zone.seen(by: .secondUser)).expectError("ZONE_NOT_FOUND")
+        try await session.modify([.create(name, ["title": "b"])], in: others).expectRecords([
+            .record(name, ["title": "b"])
+        ])
+        session.willDelete(name, in: others)
+        try await session.lookup([name], in: .privateDatabase).expectRecords([.record(name, ["title": "a"])])
+    },
+    ContractRule(85, "the environments of a container are worlds apart", "AI") { session in
+        let zone = try await session.makeZone()
+        let other = session.target.environment == "development" ? "production" : "development"
+        var request = try session.request("zones/lookup", ["zones": [zone.zoneID ?? nil]], in: zone)
+        request.path = request.path.replacing("/\(session.target.environment)/", with: "/\(other)/")
+        let reply = try await session.send(request)
+        if reply.status == 200 {
+            try reply.expectZones([.zoneFailure(zone.zoneName, "ZONE_NOT_FOUND")])
+        } else {
+            // Tokens of the service are good in one environment alone.
+            try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")
+        }
+    },
+    ContractRule(20, "a batch may be allowed in part", "AL", requires: [.user, .secondUser]) { session in
+        let (taken, free) = (session.unique("taken"), session.unique("free"))
+        try await session.save(taken, ["title": "a"], in: mine)
+        let others = mine.seen(by: .secondUser)
+        session.willDelete(free, in: others)
+        try await session.modify([.forceUpdate(taken, ["title": "b"]), .create(free, ["title": "c"])], in: others)
+            .expectRecords([.failure(taken, "ACCESS_DENIED"), .record(free, ["title": "c"])])
+    },
+]
+
+private let mine = Place.publicDatabase(as: .user)

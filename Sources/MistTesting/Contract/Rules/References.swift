@@ -1,0 +1,129 @@
+import StreamingJSON
+
+/// References between records.
+let referenceRules: [ContractRule] = [
+    ContractRule(220, "a reference without an action is taken as NONE, or refused", "U") { session in
+        let zone = try await session.makeZone()
+        let reply = try await session.modify(
+            [.create("a", ["link": .typed(["recordName": "t"], "REFERENCE")])],
+            in: zone
+        )
+        try reply.expectRecords([.anyOf([.record("a", ["link": .reference("t")]), .failure("a", "BAD_REQUEST")])])
+    },
+    ContractRule(221, "a reference comes back with its name and action", "R") { session in
+        let zone = try await session.makeZone()
+        try await session.save("t", in: zone)
+        let record = JSONPattern.record("a", ["link": .reference("t")])
+        try await session.modify([.create("a", ["link": .reference("t")])], in: zone).expectRecords([record])
+        let reply = try await session.lookup(["a"], in: zone)
+        try reply.expectRecords([record])
+        if let zoneID = reply.records[0]["fields"]?["link"]?["value"]?["zoneID"] {
+            try reply.require(zoneID["zoneName"] == .string(zone.zoneName), "the reference's zone to be the record's")
+        }
+    },
+    ContractRule(222, "a reference with the action NONE may dangle", "A") { session in
+        let zone = try await session.makeZone()
+        try await session.save("t", in: zone)
+        try await session.save("a", ["link": .reference("t")], in: zone)
+        try await session.save("b", ["link": .reference("missing")], in: zone)
+        try await session.modify([.forceDelete("t")], in: zone).expectRecords([.deleted("t")])
+        try await session.lookup(["a", "b", "t"], in: zone).expectRecords([
+            .record("a", ["link": .reference("t")]), .record("b", ["link": .reference("missing")]),
+            .failure("t", "NOT_FOUND"),
+        ])
+    },
+    ContractRule(223, "deleting a record deletes what refers to it with DELETE_SELF, over all levels", "AI") {
+        session in
+        let zone = try await session.makeZone()
+        try await session.save("root", in: zone)
+        try await session.save("child", ["link": .reference("root", "DELETE_SELF")], in: zone)
+        try await session.save("grandchild", ["link": .reference("child", "DELETE_SELF")], in: zone)
+        try await session.save("friend", ["link": .reference("root")], in: zone)
+        let (_, token) = try await session.allChanges(in: zone)
+        try await session.modify([.forceDelete("root")], in: zone).expectRecords([.deleted("root")])
+        try await session.lookup(["root", "child", "grandchild", "friend"], in: zone).expectRecords([
+            .failure("root", "NOT_FOUND"), .failure("child", "NOT_FOUND"), .failure("grandchild", "NOT_FOUND"),
+            .record("friend", ["link": .reference("root")]),
+        ])
+        try await session.changes(in: zone, since: token).expectZones([
+            .including([
+                "records": .unordered([.tombstone("root"), .tombstone("child"), .tombstone("grandchild")])
+            ])
+        ])
+    },
+    ContractRule(224, "a child may be created before its parent in one batch", "I") { session in
+        let zone = try await session.makeZone()
+        try await session.modify(
+            [.create("child", ["link": .reference("parent", "DELETE_SELF")]), .create("parent")],
+            in: zone
+        )
+        .expectRecords([.record("child", ["link": .reference("parent", "DELETE_SELF")]), .record("parent")])
+        try await session.modify([.forceDelete("parent")], in: zone).expectRecords([.deleted("parent")])
+        try await session.lookup(["child"], in: zone).expectRecords([.failure("child", "NOT_FOUND")])
+    },
+    ContractRule(223, "a reference that was changed does not delete its record any more", "A") { session in
+        let zone = try await session.makeZone()
+        for name in ["one", "two"] { try await session.save(name, in: zone) }
+        try await session.save("child", ["link": .reference("one", "DELETE_SELF")], in: zone)
+        try await session.modify([.forceUpdate("child", ["link": .reference("two", "DELETE_SELF")])], in: zone)
+            .expectRecords([.record("child", ["link": .reference("two", "DELETE_SELF")])])
+        try await session.modify([.forceDelete("one")], in: zone).expectRecords([.deleted("one")])
+        try await session.lookup(["child"], in: zone)
+            .expectRecords([.record("child", ["link": .reference("two", "DELETE_SELF")])])
+        try await session.modify([.forceDelete("two")], in: zone).expectRecords([.deleted("two")])
+        try await session.lookup(["child"], in: zone).expectRecords([.failure("child", "NOT_FOUND")])
+    },
+    ContractRule(226, "a VALIDATE reference needs its target", "A") { session in
+        let zone = try await session.makeZone()
+        try await session.save("t", in: zone)
+        try await session.modify(
+            [
+                .create("a", ["link": .reference("t", "VALIDATE")]),
+                .create("b", ["link": .reference("missing", "VALIDATE")]),
+            ],
+            in: zone
+        )
+        .expectRecords([
+            .record("a", ["link": .reference("t", "VALIDATE")]), .failure("b", "VALIDATING_REFERENCE_ERROR"),
+        ])
+        try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
+    },
+    ContractRule(227, "what a VALIDATE reference points to cannot be deleted until the referrer is", "A") { session in
+        let zone = try await session.makeZone()
+        try await session.save("t", ["title": "t"], in: zone)
+        try await session.save("a", ["link": .reference("t", "VALIDATE")], in: zone)
+        try await session.modify([.forceDelete("t")], in: zone)
+            .expectRecords([.failure("t", "VALIDATING_REFERENCE_ERROR")])
+        try await session.lookup(["t"], in: zone).expectRecords([.record("t", ["title": "t"])])
+        try await session.modify([.forceDelete("a")], in: zone).expectRecords([.deleted("a")])
+        try await session.modify([.forceDelete("t")], in: zone).expectRecords([.deleted("t")])
+    },
+    ContractRule(228, "a VALIDATE reference may point to a record created earlier in its batch", "I") { session in
+        let zone = try await session.makeZone()
+        try await session.modify([.create("t"), .create("a", ["link": .reference("t", "VALIDATE")])], in: zone)
+            .expectRecords([.record("t"), .record("a", ["link": .reference("t", "VALIDATE")])])
+    },
+    ContractRule(229, "a text is no reference", "I") { session in
+        let zone = try await session.makeZone()
+        let reply = try await session.modify([.create("a", ["link": .typed("t", "REFERENCE")])], in: zone)
+        try reply.expectRecords([.failure("a", "BAD_REQUEST", reason: "could not decode reference object")])
+    },
+    ContractRule(230, "a reference does not lead to another custom zone", "N") { session in
+        let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
+        try await session.save("t", in: other)
+        let link: JSONValue = ["recordName": "t", "action": "NONE", "zoneID": other.zoneID ?? nil]
+        try await session.modify([.create("a", ["link": .typed(link, "REFERENCE")])], in: zone)
+            .expectRecords([.failure("a", "BAD_REQUEST")])
+    },
+    ContractRule(231, "deleting any target of a list of DELETE_SELF references deletes the record", "I") { session in
+        let zone = try await session.makeZone()
+        for name in ["one", "two"] { try await session.save(name, in: zone) }
+        let links = Field.list(
+            "REFERENCE",
+            [Field.referenceValue("one", "DELETE_SELF"), Field.referenceValue("two", "DELETE_SELF")]
+        )
+        try await session.save("a", ["links": links], in: zone)
+        try await session.modify([.forceDelete("two")], in: zone).expectRecords([.deleted("two")])
+        try await session.lookup(["a", "one"], in: zone).expectRecords([.failure("a", "NOT_FOUND"), .record("one")])
+    },
+]

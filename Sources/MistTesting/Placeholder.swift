@@ -1,1 +1,0 @@
-// The first source of MistTesting takes this file's place.
