@@ -15,8 +15,16 @@ extension FieldValue: JSONBackedCodable {
     /// Reads a field dictionary. Whatever valid JSON it holds, reading does not fail.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
-        if let tagged = try reader.readTagged(Self.keys, Tag.keys) {
-            let tag = Tag(rawValue: tagged.tag) ?? .unknown
+        if let tagged = try reader.readTagged(Self.keys, Tag.keys, firstKeys: Self.tellingKeys) {
+            guard let number = tagged.tag, let tag = Tag(rawValue: number) else {
+                if let value = Self.object(beginningWith: tagged.firstKey, from: &reader) {
+                    self = value
+                } else {
+                    reader.rewind(to: start)
+                    try self.init(unusual: &reader)
+                }
+                return
+            }
             if tag == .string, case .string(let text) = tagged.token {
                 self = .string(reader.string(of: text))
                 return
@@ -32,6 +40,25 @@ extension FieldValue: JSONBackedCodable {
             reader.rewind(to: start)
         }
         try self.init(unusual: &reader)
+    }
+
+    /// Reads the value that a first key promises, and its type; `nil` when the promise is not kept.
+    private static func object(beginningWith key: Int, from reader: inout JSONReader) -> FieldValue? {
+        do throws(JSONError) {
+            switch key {
+            case 0:
+                let location = try Location(json: &reader)
+                return try reader.endTagged(keys, Tag.keys) == Tag.location.rawValue ? .location(location) : nil
+            case 1:
+                let reference = try Reference(json: &reader)
+                return try reader.endTagged(keys, Tag.keys) == Tag.reference.rawValue ? .reference(reference) : nil
+            default:
+                let asset = try Asset(json: &reader)
+                return try reader.endTagged(keys, Tag.keys) == Tag.asset.rawValue ? .asset(asset) : nil
+            }
+        } catch {
+            return nil
+        }
     }
 
     /// Reads a field dictionary of whatever shape.
@@ -474,6 +501,7 @@ extension FieldValue {
         return value(of: token, at: position, tag, from: &reader, isExact: &isExact)
     }
 
+    /// The keys of objects that tell what they are.
     private static let tellingKeys = JSONKeys("latitude", "recordName", "fileChecksum", "receipt", "downloadURL")
 
     /// The type of an untagged scalar or object. An object is read, from where the reader is.

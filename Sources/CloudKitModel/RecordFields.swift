@@ -58,7 +58,8 @@ extension Record {
         }
 
         private func index(of name: String) -> Int? {
-            elements.firstIndex { $0.name == name }
+            // Comparing lengths first spares most comparisons of names.
+            elements.firstIndex { $0.name.utf8.count == name.utf8.count && $0.name == name }
         }
     }
 }

@@ -34,39 +34,77 @@ extension JSONReader {
         package var token: Token
         /// Where the value stands.
         package var position: Position
-        /// The place of the type in the table.
-        package var tag: Int
+        /// The place of the type in the table; `nil` when the reader is still in front of the value.
+        package var tag: Int?
+        /// The place of the value's first key in the table of first keys, while the reader is in front of it.
+        package var firstKey: Int
     }
 
     /// Reads an object that consists of a value and its type, in this order.
     ///
+    /// When the value is an object whose first key is in a table, reading stops in front of it: the key is as good as the type, and
+    /// the value need not be stepped over first. ``endTagged(_:_:)`` then reads the rest.
+    ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
+    ///   - firstKeys: The keys that tell the type of an object.
     /// - Returns: `nil`, and the reader is where it was, when the object is of another shape or the type is not in the table.
     /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
-    package mutating func readTagged(_ keys: JSONKeys, _ tags: JSONKeys) throws(JSONError) -> Tagged? {
+    package mutating func readTagged(
+        _ keys: JSONKeys,
+        _ tags: JSONKeys,
+        firstKeys: JSONKeys
+    ) throws(JSONError) -> Tagged? {
         skipWhitespace()
         let start = position
         guard cursor < end, cursor.pointee == ASCII.leftBrace else { return nil }
         try beginObject()
         if try nextKey(in: keys) == 0 {
+            skipWhitespace()
             let valuePosition = position
+            if cursor < end, cursor.pointee == ASCII.leftBrace, let firstKey = firstKey(in: firstKeys) {
+                return Tagged(token: .other(.object), position: valuePosition, tag: nil, firstKey: firstKey)
+            }
             let token = try readToken()
-            if try nextKey(in: keys) == 1 {
-                skipWhitespace()
-                if cursor < end, cursor.pointee == ASCII.quote {
-                    let text = try scanString()
-                    let tag = tags.index(of: text.start, count: text.count, limit: end)
-                    skipWhitespace()
-                    if tag >= 0, !text.hasEscapes, cursor < end, cursor.pointee == ASCII.rightBrace {
-                        close()
-                        return Tagged(token: token, position: valuePosition, tag: tag)
-                    }
-                }
+            if let tag = try endTagged(keys, tags) {
+                return Tagged(token: token, position: valuePosition, tag: tag, firstKey: JSONKeys.unknown)
             }
         }
         rewind(to: start)
+        return nil
+    }
+
+    /// Reads the type that stands behind a value, and the end of their object.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the value and of the type.
+    ///   - tags: The types.
+    /// - Returns: The place of the type in the table; `nil` when the object goes on in another way.
+    /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
+    @inline(__always)
+    package mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys) throws(JSONError) -> Int? {
+        guard try nextKey(in: keys) == 1 else { return nil }
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { return nil }
+        let text = try scanString()
+        let tag = tags.index(of: text.start, count: text.count, limit: end)
+        skipWhitespace()
+        guard tag >= 0, !text.hasEscapes, cursor < end, cursor.pointee == ASCII.rightBrace else { return nil }
+        close()
+        return tag
+    }
+
+    /// The place in a table of the first key of the object that comes next.
+    private mutating func firstKey(in keys: JSONKeys) -> Int? {
+        let brace = cursor
+        defer { cursor = brace }
+        cursor += 1
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { return nil }
+        for index in 0..<keys.table.count where keys.table.entries[index].isSpelled(at: cursor + 1, limit: end) {
+            return index
+        }
         return nil
     }
 }

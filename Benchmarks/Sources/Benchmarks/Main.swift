@@ -5,12 +5,13 @@ import StreamingJSON
 // swift run -c release --package-path Benchmarks
 //
 // Reads pages of records into typed values and writes a request, each against Foundation's JSONDecoder and JSONEncoder with
-// a hand-written Codable model (CodableModel.swift). What counts are the ratios: all contenders of a table run in turns.
+// a hand-written Codable model (CodableModel.swift). What counts are the ratios: all contenders of a table run in turns. The
+// figures of orjson come from a Python process of its own and are there to compare with, if Python can import it.
 
 @main
 struct Benchmarks {
     static func main() throws {
-        let rounds = 15
+        let rounds = 31
         let synthetic = try Samples.page()
         try read("synthetic page, compact", synthetic, rounds: rounds)
         let recorded = shared().appendingPathComponent("recorded-exchanges/query-200-records.response.json")
@@ -77,7 +78,7 @@ struct Benchmarks {
             print(
                 "  " + name.padding(toLength: 42, withPad: " ", startingAt: 0)
                     + String(
-                        format: "%9.1f k records/s  %7.1f MB/s  %6.2f x",
+                        format: "%9.1f k records/s %8.1f MB/s   %5.2f x the time",
                         speed / 1000,
                         Double(bytes) / seconds / 1e6,
                         seconds / rows[0].1
