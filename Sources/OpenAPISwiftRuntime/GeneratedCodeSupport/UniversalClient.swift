@@ -63,7 +63,8 @@ public import StreamingJSON
                 baseURL: serverURL,
                 operationID: operationID,
                 through: middlewares[...],
-                to: transport
+                to: transport,
+                failingWith: error
             )
         } catch let underlying {
             throw Self.complete(error, cause: "The request failed", underlying)
@@ -82,37 +83,27 @@ public import StreamingJSON
     private static func complete(_ error: ClientError, cause: String, _ underlying: any Error) -> any Error {
         if let thrown = underlying as? ClientError { return thrown }
         var error: ClientError = error
-        if let failure = underlying as? StageError {
-            error.causeDescription = failure.cause
-            error.underlyingError = failure.underlying
-        } else {
-            error.causeDescription = cause
-            error.underlyingError = underlying
-        }
+        error.causeDescription = cause
+        error.underlyingError = underlying
         return error
     }
 
-    /// Which stage between encoding and decoding failed.
-    private struct StageError: Error {
-        var cause: String
-        var underlying: any Error
-    }
-
+    /// Sends through the middlewares. What the transport or a middleware throws, the middlewares around it see as a
+    /// ``ClientError`` whose underlying error it is.
     private static func send(
         _ request: HTTPRequest,
         body: HTTPBody?,
         baseURL: URL,
         operationID: String,
         through middlewares: ArraySlice<any ClientMiddleware>,
-        to transport: any ClientTransport
+        to transport: any ClientTransport,
+        failingWith error: ClientError
     ) async throws -> (HTTPResponse, HTTPBody?) {
         guard let middleware = middlewares.first else {
             do {
                 return try await transport.send(request, body: body, baseURL: baseURL, operationID: operationID)
-            } catch let error as ClientError {
-                throw error
-            } catch {
-                throw StageError(cause: "The transport threw an error", underlying: error)
+            } catch let underlying {
+                throw complete(error, cause: "The transport threw an error", underlying)
             }
         }
         do {
@@ -128,16 +119,13 @@ public import StreamingJSON
                         baseURL: baseURL,
                         operationID: operationID,
                         through: middlewares.dropFirst(),
-                        to: transport
+                        to: transport,
+                        failingWith: error
                     )
                 }
             )
-        } catch let error as StageError {
-            throw error
-        } catch let error as ClientError {
-            throw error
-        } catch {
-            throw StageError(cause: "The middleware \(type(of: middleware)) threw an error", underlying: error)
+        } catch let underlying {
+            throw complete(error, cause: "The middleware \(type(of: middleware)) threw an error", underlying)
         }
     }
 }

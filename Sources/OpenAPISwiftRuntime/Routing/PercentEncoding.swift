@@ -1,8 +1,8 @@
 /// The percent-encoding of RFC 3986, as parameters and paths use it: everything is encoded but unreserved characters.
-enum PercentEncoding {
+package enum PercentEncoding {
 
     /// The text with every byte encoded that is not unreserved.
-    static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(isUnreserved) { return text }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 3)
