@@ -28,11 +28,13 @@ struct AuthenticationMiddleware: ClientMiddleware {
             }
             await tokenManager.didReceive(response, to: outgoing)
             return (response, responseBody)
-        } catch let failure as FailedResponse {
-            await tokenManager.didReceive(failure.response, to: outgoing)
-            throw outgoing.redactor.redact(failure.error)
         } catch {
-            throw outgoing.redactor.redact(CloudKitError(error, operation: operationID))
+            // Between middlewares a generated client wraps what was thrown.
+            let cause = (error as? ClientError)?.underlyingError ?? error
+            if let failure = cause as? FailedResponse {
+                await tokenManager.didReceive(failure.response, to: outgoing)
+            }
+            throw outgoing.redactor.redact(CloudKitError(cause, operation: operationID))
         }
     }
 }

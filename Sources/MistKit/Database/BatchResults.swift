@@ -5,13 +5,13 @@ extension CloudKitDatabase {
     /// request and of those that are then not sent have its error.
     func inBatches<Item>(
         of items: [Item],
-        named name: (Item) -> String?,
+        named name: KeyPath<Item, String?>,
         send: (ArraySlice<Item>) async throws(CloudKitError) -> [RecordResult]
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
         var results: [Result<Record, CloudKitError>] = []
         results.reserveCapacity(items.count)
         for batch in items.split(intoPartsOf: Self.batchSize) {
-            let names = batch.map(name)
+            let names = batch.map { $0[keyPath: name] }
             do throws(CloudKitError) {
                 results += BatchResults.align(try await send(batch), with: names)
             } catch  where error.code == .atomicError && error.item == nil {
@@ -20,7 +20,7 @@ extension CloudKitDatabase {
                 results += names.map { .failure(error.about($0)) }
             } catch {
                 guard !results.isEmpty else { throw error }
-                results += items[batch.startIndex...].map { .failure(error.about(name($0))) }
+                results += items[batch.startIndex...].map { .failure(error.about($0[keyPath: name])) }
                 return results
             }
         }

@@ -47,7 +47,7 @@ extension CloudKitDatabase {
         if let index = recordNames.firstIndex(where: \.isEmpty) {
             throw .invalidArgument("The record name at index \(index) is empty.")
         }
-        return try await inBatches(of: recordNames, named: { $0 }) { (names) async throws(CloudKitError) in
+        return try await inBatches(of: recordNames, named: \.optional) { (names) async throws(CloudKitError) in
             try await service.call("lookupRecords") { client in
                 try await client.lookupRecords(
                     path: .init(
@@ -67,4 +67,8 @@ extension CloudKitDatabase {
             }
         }
     }
+}
+
+extension String {
+    fileprivate var optional: String? { self }
 }

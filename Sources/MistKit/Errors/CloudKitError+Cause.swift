@@ -56,6 +56,7 @@ extension CloudKitError {
             self = error.error
         case let error as ClientError:
             self.init(error.underlyingError, operation: operation)
+            if error.underlyingError is CloudKitError || error.underlyingError is FailedResponse { return }
             if error.response == nil, code == .decoding || code == .unexpectedResponse {
                 code = .encoding
                 message = "The request could not be written."

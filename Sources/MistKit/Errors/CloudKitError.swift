@@ -1,4 +1,5 @@
 public import HTTPTypes
+import OpenAPISwiftRuntime
 
 /// What went wrong with a request to CloudKit, in one shape for every cause.
 ///
@@ -115,7 +116,10 @@ extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
         text += ": \(message)"
         if let reason { text += " The service said: \(reason)." }
         if let retryAfter { text += " It may be tried again in \(retryAfter)." }
-        if let cause { text += " Underneath: \(cause)" }
+        // The message of a transport's error is in this one's already.
+        if let cause = cause is TransportError ? (cause as? TransportError)?.cause : cause {
+            text += " Underneath: \(cause)"
+        }
         if let requestUUID { text += " [request \(requestUUID)]" }
         return text
     }

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTypes
+import MistKit
+import OpenAPISwiftRuntime
+import Testing
+
+struct RecordSequenceTests {
+    private static let pages = [
+        #"{"records":[\#(note("a")),\#(note("b"))],"continuationMarker":"m1"}"#,
+        #"{"records":[],"continuationMarker":"m2"}"#,
+        #"{"records":[{"recordName":"x","serverErrorCode":"ACCESS_DENIED"},\#(note("c"))],"continuationMarker":"m3"}"#,
+        #"{"records":[\#(note("d"))]}"#,
+    ]
+
+    @Test func pagesFollowOneAnotherToTheLast() async throws {
+        let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        #expect(transport.sent.isEmpty)
+        var names: [String] = []
+        for try await result in records.results { names.append(summary(result) { $0.recordName ?? "" }) }
+        #expect(names == ["a", "b", "ACCESS_DENIED x", "c", "d"])
+        #expect(
+            try transport.requests == [
+                #"POST public/records/query {"query":{"recordType":"Note"}}"#,
+                #"POST public/records/query {"continuationMarker":"m1","query":{"recordType":"Note"}}"#,
+                #"POST public/records/query {"continuationMarker":"m2","query":{"recordType":"Note"}}"#,
+                #"POST public/records/query {"continuationMarker":"m3","query":{"recordType":"Note"}}"#,
+            ]
+        )
+    }
+
+    @Test func anItemThatFailedEndsTheRecordsWithItsError() async throws {
+        let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        var names: [String] = []
+        let error = try await failure { () async throws(CloudKitError) in
+            for try await record in records { names.append(record.recordName ?? "") }
+        }
+        #expect(names == ["a", "b"])
+        #expect(error.code == .accessDenied)
+        #expect(error.item == .record(name: "x"))
+    }
+
+    @Test func aPageSaysWhereToGoOn() async throws {
+        let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
+        let database = fakeService(transport).privateDatabase
+        let zone = ZoneID(zoneName: "Notes")
+        var markers: [String?] = []
+        for try await page in database.records(matching: Query(recordType: "Note"), inZone: zone, pageSize: 2).pages {
+            markers.append(page.marker)
+        }
+        #expect(markers == ["m1", "m2", "m3", nil])
+        let rest = database.records(
+            matching: Query(recordType: "Note"),
+            zoneWide: true,
+            desiredKeys: [],
+            startingAt: markers[2]
+        )
+        #expect(try await rest.collect().map(\.recordName) == ["d"])
+        #expect(
+            try [transport.requests[0], transport.requests[4]] == [
+                """
+                POST private/records/query \
+                {"query":{"recordType":"Note"},"resultsLimit":2,"zoneID":{"zoneName":"Notes"}}
+                """,
+                """
+                POST private/records/query \
+                {"continuationMarker":"m3","desiredKeys":[],"query":{"recordType":"Note"},"zoneWide":true}
+                """,
+            ]
+        )
+    }
+
+    @Test func collectingStopsAtTheLimit() async throws {
+        let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        #expect(try await records.collect(limit: 0).isEmpty)
+        #expect(transport.sent.isEmpty)
+        #expect(try await records.collect(limit: 2).map(\.recordName) == ["a", "b"])
+        #expect(transport.sent.count == 1)
+    }
+
+    @Test func aServerThatNeverGoesOnIsNotFollowedForEver() async throws {
+        let transport = FakeTransport(json: #"{"records":[],"continuationMarker":"m"}"#)
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        let error = try await failure { () async throws(CloudKitError) in try await records.collect() }
+        #expect(error.code == .unexpectedResponse)
+        #expect(transport.sent.count == 2)
+    }
+
+    @Test func aCancelledTaskStopsAtTheNextRecord() async throws {
+        let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        let task = Task {
+            var count = 0
+            let error = try await failure { () async throws(CloudKitError) in
+                for try await _ in records {
+                    count += 1
+                    withUnsafeCurrentTask { $0?.cancel() }
+                }
+            }
+            return (count, error.code)
+        }
+        let (count, code) = try await task.value
+        #expect(count == 1)
+        #expect(code == .cancelled)
+        #expect(transport.sent.count == 1)
+    }
+
+    @Test func aPageSizeThatIsNoneIsRefusedLocally() async throws {
+        let transport = FakeTransport(json: "{}")
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"), pageSize: 0)
+        let error = try await failure { () async throws(CloudKitError) in try await records.collect() }
+        #expect(error.code == .invalidArgument)
+        #expect(error.httpStatus == nil)
+        #expect(transport.sent.isEmpty)
+    }
+}
+
+/// A record of a response.
+func note(_ name: String, tag: String = "1") -> String {
+    #"{"recordName":"\#(name)","recordType":"Note","recordChangeTag":"\#(tag)","fields":{}}"#
+}

@@ -1,0 +1,73 @@
+import Foundation
+import HTTPTypes
+import MistKit
+import OpenAPISwiftRuntime
+
+/// A service over a transport that a closure answers for.
+func fakeService(
+    _ transport: FakeTransport,
+    retryPolicy: RetryPolicy = .never
+) -> CloudKitService {
+    CloudKitService(
+        containerIdentifier: "iCloud.com.example.app",
+        apiToken: String(repeating: "a0", count: 32),
+        transport: transport,
+        retryPolicy: retryPolicy,
+        logger: RecordedLog().logger()
+    )
+}
+
+extension FakeTransport {
+    /// Answers each request with JSON, the last answer again and again.
+    convenience init(json answers: String...) {
+        self.init(answers.map { reply(.ok, $0) })
+    }
+
+    /// What was sent, as `METHOD entity/action {body}`, keys of the body in order.
+    var requests: [String] {
+        get throws {
+            try sent.map { exchange in
+                let path = exchange.request.path?.prefix { $0 != "?" } ?? ""
+                let action = path.split(separator: "/").dropFirst(4).joined(separator: "/")
+                let body = exchange.body.isEmpty ? "" : " " + (try sortedJSON(exchange.json))
+                return "\(exchange.request.method) \(action)\(body)"
+            }
+        }
+    }
+}
+
+/// JSON with its keys in order and no white space.
+func sortedJSON(_ text: String) throws -> String {
+    let value = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+    let data = try JSONSerialization.data(
+        withJSONObject: value,
+        options: [.sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
+    )
+    return String(decoding: data, as: UTF8.self)
+}
+
+/// What an error is, in one line; `ok` for a success with what is asked for.
+func summary<Success>(
+    _ result: Result<Success, CloudKitError>,
+    _ describe: (Success) -> String = { _ in "ok" }
+) -> String {
+    switch result {
+    case .success(let value): return describe(value)
+    case .failure(let error):
+        switch error.item {
+        case .record(let name), .zone(let name): return "\(error.code) \(name)"
+        case .subscription(let id): return "\(error.code) \(id)"
+        case nil: return "\(error.code)"
+        }
+    }
+}
+
+/// The error that a call throws.
+func failure<Success>(_ body: () async throws(CloudKitError) -> Success) async throws -> CloudKitError {
+    do {
+        _ = try await body()
+    } catch {
+        return error
+    }
+    throw UnexpectedSuccess()
+}
