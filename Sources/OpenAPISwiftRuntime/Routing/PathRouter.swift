@@ -20,11 +20,48 @@ package struct PathRouter<Value: Sendable>: Sendable {
         case notFound
     }
 
+    private var routes = PathTree()
+    private var values: [Value] = []
+
+    package init() {}
+
+    /// Adds a route.
+    package mutating func add(_ value: Value, method: HTTPRequest.Method, template: String) throws(RouteError) {
+        try routes.add(values.count, method: method, template: template)
+        values.append(value)
+    }
+
+    /// Finds the route of a request.
+    /// - Parameters:
+    ///   - method: The method of the request.
+    ///   - path: The path of the request, percent-encoded; a query or fragment counts for nothing.
+    /// - Returns: The route, or why there is none.
+    package func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
+        switch routes.match(method, path) {
+        case .found(let index, let template, let parameters):
+            .found(values[index], template: template, parameters: parameters)
+        case .methodNotAllowed(let allowed): .methodNotAllowed(allowed: allowed)
+        case .notFound: .notFound
+        }
+    }
+}
+
+/// The templates of a router as a tree of segments.
+///
+/// It is no part of the generic type, so that it is compiled to fast code once and not for each type of value anew.
+private struct PathTree: Sendable {
+
+    enum Match {
+        case found(Int, template: String, parameters: [String: Substring])
+        case methodNotAllowed([HTTPRequest.Method])
+        case notFound
+    }
+
     private struct Route {
         var method: HTTPRequest.Method
         var template: String
         var names: [String]
-        var value: Value
+        var index: Int
     }
 
     private struct Node {
@@ -37,10 +74,8 @@ package struct PathRouter<Value: Sendable>: Sendable {
 
     private var nodes: [Node] = [Node()]
 
-    package init() {}
-
     /// Adds a route.
-    package mutating func add(_ value: Value, method: HTTPRequest.Method, template text: String) throws(RouteError) {
+    mutating func add(_ index: Int, method: HTTPRequest.Method, template text: String) throws(RouteError) {
         let template = try PathTemplate(text)
         var node = 0
         for segment in template.segments {
@@ -52,7 +87,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
                 message: "There is a handler for \(method) \(other.template) already; \(text) is the same to a router."
             )
         }
-        nodes[node].routes.append(Route(method: method, template: text, names: template.names, value: value))
+        nodes[node].routes.append(Route(method: method, template: text, names: template.names, index: index))
     }
 
     private mutating func child(of node: Int, at segment: PathTemplate.Segment) -> Int {
@@ -73,15 +108,11 @@ package struct PathRouter<Value: Sendable>: Sendable {
     }
 
     /// Finds the route of a request.
-    /// - Parameters:
-    ///   - method: The method of the request.
-    ///   - path: The path of the request, percent-encoded; a query or fragment counts for nothing.
-    /// - Returns: The route, or why there is none.
-    package func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
+    func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         var path = path
         var allowed: [HTTPRequest.Method] = []
         let found = path.withUTF8 { bytes in
-            var search = Search(router: self, method: method, bytes: Self.pathWithoutQuery(bytes))
+            var search = Search(tree: self, method: method, bytes: Self.pathWithoutQuery(bytes))
             defer { allowed = search.allowed }
             return search.route(from: 0, at: 0).map { ($0, search.captures) }
         }
@@ -90,9 +121,9 @@ package struct PathRouter<Value: Sendable>: Sendable {
             for (name, range) in zip(route.names, captures) {
                 parameters[name] = Self.decoding(range, of: path)
             }
-            return .found(route.value, template: route.template, parameters: parameters)
+            return .found(route.index, template: route.template, parameters: parameters)
         }
-        return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed: allowed.sorted { $0.rawValue < $1.rawValue })
+        return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed.sorted { $0.rawValue < $1.rawValue })
     }
 
     /// The path without the slash at its begin, one at its end, the query and the fragment.
@@ -133,7 +164,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
 
         typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
-        let router: PathRouter
+        let tree: PathTree
         let method: HTTPRequest.Method
         let bytes: Bytes
 
@@ -147,7 +178,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
             let start = nodeIndex == 0 ? bytes.startIndex : start
             let isAtEnd = nodeIndex == 0 ? bytes.isEmpty : start > bytes.endIndex
             if isAtEnd {
-                for route in router.nodes[nodeIndex].routes {
+                for route in tree.nodes[nodeIndex].routes {
                     if route.method == method { return route }
                     if !allowed.contains(route.method) { allowed.append(route.method) }
                 }
@@ -158,7 +189,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
             if let child = literalChild(of: nodeIndex, segment), let route = route(from: child, at: end + 1) {
                 return route
             }
-            for pattern in router.nodes[nodeIndex].patterns {
+            for pattern in tree.nodes[nodeIndex].patterns {
                 let count = captures.count
                 if capture(segment, around: pattern.literals), let route = route(from: pattern.child, at: end + 1) {
                     return route
@@ -169,13 +200,13 @@ package struct PathRouter<Value: Sendable>: Sendable {
         }
 
         private func literalChild(of nodeIndex: Int, _ segment: Bytes) -> Int? {
-            let literals = router.nodes[nodeIndex].literals
+            let literals = tree.nodes[nodeIndex].literals
             guard !literals.isEmpty else { return nil }
             let position: (index: Int, isPresent: Bool)
             if segment.contains(UInt8(ascii: "%")) {
-                position = PathRouter.position(of: PercentEncoding.decode(segment), in: literals)
+                position = PathTree.position(of: PercentEncoding.decode(segment), in: literals)
             } else {
-                position = PathRouter.position(of: segment, in: literals)
+                position = PathTree.position(of: segment, in: literals)
             }
             return position.isPresent ? literals[position.index].child : nil
         }
