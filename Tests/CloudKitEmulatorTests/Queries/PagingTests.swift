@@ -60,7 +60,7 @@ struct PagingTests {
             #expect(large.map(\.count) == [200, 200, 50])
             let all = large.flatMap(\.self)
             #expect(Set(all).count == 450)
-            #expect(try pages(world, query, limit: 7).flatMap(\.self) == all)
+            #expect(try pages(world, query, limit: 37).flatMap(\.self) == all)
             #expect(try pages(world, query, limit: 1000) == large)
         }
         #expect(try pages(world, RecordQuery(recordType: "Note", sorts: [QuerySort("n")]))[0].first == "r449")

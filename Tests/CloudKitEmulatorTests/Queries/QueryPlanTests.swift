@@ -1,0 +1,65 @@
+import CloudKitModel
+import Testing
+
+@testable import CloudKitEmulator
+
+/// Which way SQLite takes: a query on one field is one walk along an index, whatever the number of records.
+struct QueryPlanTests {
+    private func explain(_ filters: [QueryFilter] = [], _ sorts: [QuerySort] = []) throws -> (
+        steps: [String], streams: Bool
+    ) {
+        let items = try Items()
+        return try items.world.emulator.explain(
+            RecordQuery(recordType: "Item", filters: filters, sorts: sorts),
+            in: items.world.privateDatabase,
+            zoneID: World.notes,
+            as: .user(items.world.ann)
+        )
+    }
+
+    @Test func oneFieldIsOneWalkWithoutSorting() throws {
+        let walk = "SEARCH e USING PRIMARY KEY (field=? AND zone=?"
+        let cases: [([QueryFilter], [QuerySort], String)] = [
+            ([QueryFilter("count", .equals, 1)], [], walk + " AND value=?)"),
+            ([QueryFilter("tags", .listContains, "red")], [], walk + " AND value=?)"),
+            ([QueryFilter("count", .greaterThan, 1)], [], walk + " AND value>?)"),
+            ([QueryFilter("count", .lessThan, 1)], [], walk + " AND value>? AND value<?)"),
+            ([QueryFilter("name", .beginsWith, "A")], [], walk + " AND value>? AND value<?)"),
+            ([], [QuerySort("count")], walk + ")"),
+            ([], [QuerySort("count", ascending: false)], walk + ")"),
+            ([QueryFilter("count", .greaterThan, 1)], [QuerySort("count", ascending: false)], walk + " AND value>?)"),
+            ([], [], "SEARCH r USING INDEX record_created_order (zone=? AND type=?)"),
+            (
+                [], [QuerySort(system: .createdTimestamp)],
+                "SEARCH r USING INDEX record_created_order (zone=? AND type=?)"
+            ),
+            (
+                [], [QuerySort(system: .modifiedTimestamp, ascending: false)],
+                "SEARCH r USING INDEX record_modified_order (zone=? AND type=?)"
+            ),
+        ]
+        for (filters, sorts, expected) in cases {
+            let plan = try explain(filters, sorts)
+            #expect(plan.steps == [expected])
+            #expect(plan.streams)
+        }
+    }
+
+    @Test func severalValuesAreMergedInOrder() throws {
+        let plan = try explain([QueryFilter("count", .in, .list([1, 2] as [Int64]))])
+        #expect(plan.streams)
+        #expect(!plan.steps.contains { $0.contains("SCAN") || $0.contains("TEMP B-TREE") })
+    }
+
+    @Test func aSecondFilterIsASingleStepForEachRecord() throws {
+        let plan = try explain([QueryFilter("count", .equals, 1), QueryFilter("tags", .listContains, "red")])
+        #expect(plan.steps.contains { $0.hasPrefix("SEARCH p ") && $0.contains("record=?") })
+        #expect(!plan.steps.contains { $0.contains("SCAN") && !$0.contains("CONSTANT ROW") })
+    }
+
+    @Test func nearLooksOnlyBetweenTwoLatitudes() throws {
+        let here = FieldValue.location(Location(latitude: 59.9, longitude: 10.7))
+        let plan = try explain([QueryFilter("place", .near, here, distance: 1000)])
+        #expect(plan.steps.first == "SEARCH e USING PRIMARY KEY (field=? AND zone=? AND latitude>? AND latitude<?)")
+    }
+}

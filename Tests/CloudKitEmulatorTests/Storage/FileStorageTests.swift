@@ -1,0 +1,96 @@
+import CloudKitEmulator
+import CloudKitModel
+import Foundation
+import Testing
+
+struct FileStorageTests {
+    private func withTemporaryFile(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.appending(path: "emulator.sqlite").path)
+    }
+
+    @Test func everythingIsThereAgainWhenTheFileIsOpenedAgain() throws {
+        try withTemporaryFile { path in
+            let before = try World(storage: .file(path: path))
+            let api = try before.emulator.registerAPIToken(for: World.container)
+            let web = try before.emulator.issueWebAuthToken(for: before.ann)
+            try before.modify(.note(.create, "a", ["n": 1]), .note(.create, "b", ["n": 2]))
+            try before.modify(.note(.forceDelete, "a"))
+            let contents = try before.contents()
+            let token = try before.emulator.listZones(in: before.privateDatabase, as: .user(before.ann)).syncToken
+            // Not closed: as if the process had been killed.
+
+            let clock = before.clock
+            let after = try CloudKitEmulator(storage: .file(path: path), clock: { clock.now })
+            let caller = try after.authenticate(
+                Credentials(apiToken: api, webAuthToken: web),
+                for: World.container
+            ).caller
+            #expect(caller == .user(before.ann))
+            let changes = try after.fetchRecordChanges(
+                ZoneChangesRequest(zoneID: World.notes),
+                in: before.privateDatabase,
+                as: caller
+            )
+            #expect(changes.records.map(summary) == contents + ["a deleted"])
+            #expect(
+                try after.fetchDatabaseChanges(since: token, in: before.privateDatabase, as: caller).zones == []
+            )
+            #expect(
+                try after.queryRecords(
+                    RecordQuery(recordType: "Note", sorts: [QuerySort("n")]),
+                    in: before.privateDatabase,
+                    zoneID: World.notes,
+                    as: caller
+                ).records.map(summary) == contents
+            )
+            #expect(
+                try after.modifyRecords(
+                    [.note(.create, "c")],
+                    in: before.privateDatabase,
+                    zoneID: World.notes,
+                    as: caller
+                ).records.map(summary) == ["c@4 {}"]
+            )
+        }
+    }
+
+    @Test func aFileThatCannotBeOpenedIsAnError() {
+        #expect(
+            refusal { try CloudKitEmulator(storage: .file(path: "/nowhere/at/all.sqlite")) }
+                .hasPrefix("INTERNAL_ERROR the emulator's storage cannot be opened: ")
+        )
+    }
+
+    @Test func writersAndReadersMayWorkAtOnce() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try World(storage: .file(path: folder.appending(path: "emulator.sqlite").path))
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask {
+                    for index in 0..<25 {
+                        let fields: Record.Fields = ["f\(writer)": .int64(Int64(index)), "n": .int64(Int64(index))]
+                        #expect(throws: Never.self) {
+                            try world.modify(.note(.create, "w\(writer)-\(index)", fields))
+                        }
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<25 {
+                        // A type that nobody saved yet is refused; nothing else is.
+                        let outcome = refusal {
+                            try world.find(RecordQuery(recordType: "Note", sorts: [QuerySort("n")]))
+                        }
+                        #expect(["accepted", "BAD_REQUEST"].contains { outcome.hasPrefix($0) })
+                    }
+                }
+            }
+        }
+        #expect(try world.contents().count == 100)
+        #expect(try world.find(RecordQuery(recordType: "Note", sorts: [QuerySort("n")])).count == 100)
+    }
+}
