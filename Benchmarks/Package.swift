@@ -6,7 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // What is measured.
-        .package(path: "..")
+        .package(name: "MistKit", path: "..")
     ],
     targets: [
         .executableTarget(
