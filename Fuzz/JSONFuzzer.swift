@@ -11,18 +11,18 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let value = attempt { () throws(JSONError) in try JSONReader.read(JSONValue.self, from: input, options: options) }
     let walked = attempt { () throws(JSONError) in try JSONReader.read(Walk.self, from: input, options: options) }
     for case .failure(let error) in [raw.map { _ in }, value.map { _ in }, walked.map { _ in }] {
-        check(error.offset.map { (0...count).contains($0) } == true, "the offset is in the input")
-        check(error.path?.hasPrefix("$") == true, "the path begins at the root")
+        promise(error.offset.map { (0...count).contains($0) } == true, "the offset is in the input")
+        promise(error.path?.hasPrefix("$") == true, "the path begins at the root")
     }
 
     switch (raw, value) {
     case (.success(let raw), .success(let value)):
-        check(walked.map(\.value) == .success(value), "going back and forth reads the same value")
-        check(
+        promise(walked.map(\.value) == .success(value), "going back and forth reads the same value")
+        promise(
             attempt { () throws(JSONError) in try raw.read(JSONValue.self) } == .success(value),
             "raw bytes are the value"
         )
-        check(raw == raw && raw.kind == jsonKind(of: value), "a raw value equals itself")
+        promise(raw == raw && raw.kind == jsonKind(of: value), "a raw value equals itself")
         let spellings: [JSONWriter.Options] = [[], [.prettyPrinted, .escapingSlashes], .sortedKeys]
         for spelling in spellings {
             let again = attempt { () throws(JSONError) in
@@ -32,17 +32,17 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
                     options: options
                 )
             }
-            check(again == .success(value), "what is written reads as the same value")
+            promise(again == .success(value), "what is written reads as the same value")
         }
     case (.success, .failure(let error)):
-        check(error.code == .numberOutOfRange, "only a number can be skipped that cannot be read")
+        promise(error.code == .numberOutOfRange, "only a number can be skipped that cannot be read")
     case (.failure(let skipping), .failure(let reading)):
-        check(
+        promise(
             reading.code == .numberOutOfRange || (reading.code == skipping.code && reading.offset == skipping.offset),
             "skipping and reading fail at the same place"
         )
     case (.failure, .success):
-        check(false, "skipping checks as much as reading")
+        promise(false, "skipping checks as much as reading")
     }
 
     // What types expect and what comes may differ in every way.
@@ -78,33 +78,15 @@ private struct Walk: JSONReadable {
         switch kind {
         case .object:
             let start = reader.position
-            if let tagged = try reader.readTagged(Self.taggedKeys, Self.keys) {
-                let end = reader.position
-                reader.rewind(to: start)
-                let whole = try reader.read(JSONValue.self)
-                check(whole["type"]?.stringValue == Self.keys[tagged.tag], "the tag is the type")
-                check(reader.position.offset == end.offset, "a tagged value ends where the object does")
-                reader.rewind(to: tagged.position)
-                let value = try reader.read(Walk.self).value
-                switch tagged.token {
-                case .string(let text):
-                    check(
-                        value.stringValue?.utf8.elementsEqual(reader.string(of: text).utf8) == true,
-                        "the token is the text"
-                    )
-                case .number(let number):
-                    check(number.int64.map { .integer($0) == value } ?? true, "the token is the integer")
-                    check(number.double.map { $0 == value.doubleValue } ?? true, "the token is the number")
-                case .other(let other):
-                    check(jsonKind(of: value) == other, "the token is of the kind")
-                }
+            if let tagged = try reader.readTagged(Self.taggedKeys, Self.keys, firstKeys: Self.keys) {
+                try Self.check(tagged, from: &reader, startingAt: start)
             }
             reader.rewind(to: start)
             var members: [String: JSONValue] = [:]
             try reader.beginObject()
             while let index = try reader.nextKey(in: Self.keys) {
                 let key = try reader.lastKey()
-                check(
+                promise(
                     index == JSONKeys.unknown || Self.keys[index].utf8.elementsEqual(key.utf8),
                     "the table has the key"
                 )
@@ -117,8 +99,8 @@ private struct Walk: JSONReadable {
                 }
                 reader.rewind(to: place)
                 members[key] = try reader.read(Walk.self).value
-                check(members[key] == shared.value, "an object met before is the same object")
-                check(reader.position.offset == end.offset, "skipping and reading end at the same byte")
+                promise(members[key] == shared.value, "an object met before is the same object")
+                promise(reader.position.offset == end.offset, "skipping and reading end at the same byte")
             }
             value = .object(members)
         case .array:
@@ -133,18 +115,57 @@ private struct Walk: JSONReadable {
             let text = try reader.readString()
             reader.rewind(to: place)
             let shared = try reader.readRepeatedString()
-            check(shared.utf8.elementsEqual(text.utf8), "sharing memory changes nothing")
+            promise(shared.utf8.elementsEqual(text.utf8), "sharing memory changes nothing")
             reader.rewind(to: place)
             let index = try reader.readString(in: Self.keys)
-            check(
+            promise(
                 index == JSONKeys.unknown || Self.keys[index].utf8.elementsEqual(text.utf8),
                 "the table has the string"
             )
             value = .string(text)
         default:
             let isNull = try reader.readNullIfPresent()
-            check(isNull == (kind == .null), "null is null")
+            promise(isNull == (kind == .null), "null is null")
             value = kind == .null ? .null : try reader.read()
+        }
+    }
+}
+
+extension Walk {
+    /// Compares what was read in one go with what reading step by step gives.
+    fileprivate static func check(
+        _ tagged: JSONReader.Tagged,
+        from reader: inout JSONReader,
+        startingAt start: JSONReader.Position
+    ) throws(JSONError) {
+        var tag = tagged.tag
+        if tag == nil {
+            // The reader is still in front of the value, an object of which only the first key is known.
+            try reader.skipValue()
+            tag = try reader.endTagged(taggedKeys, keys)
+        }
+        guard let tag else { return }
+        let end = reader.position
+        reader.rewind(to: start)
+        let whole = try reader.read(JSONValue.self)
+        promise(whole["type"]?.stringValue == keys[tag], "the tag is the type")
+        promise(reader.position.offset == end.offset, "a tagged value ends where the object does")
+        reader.rewind(to: tagged.position)
+        let value = try reader.read(Walk.self).value
+        switch tagged.token {
+        case .string(let text):
+            promise(
+                value.stringValue?.utf8.elementsEqual(reader.string(of: text).utf8) == true,
+                "the token is the text"
+            )
+        case .number(let number):
+            promise(number.int64.map { .integer($0) == value } ?? true, "the token is the integer")
+            promise(number.double.map { $0 == value.doubleValue } ?? true, "the token is the number")
+        case .other(let other):
+            promise(jsonKind(of: value) == other, "the token is of the kind")
+        }
+        if tagged.firstKey != JSONKeys.unknown {
+            promise(value[keys[tagged.firstKey]] != nil, "the first key is a key of the value")
         }
     }
 }
@@ -176,7 +197,7 @@ private func attempt<T>(_ body: () throws(JSONError) -> T) -> Result<T, JSONErro
     }
 }
 
-private func check(_ condition: Bool, _ promise: StaticString) {
+private func promise(_ condition: Bool, _ promise: StaticString) {
     if !condition {
         fatalError("broken promise: \(promise)")
     }

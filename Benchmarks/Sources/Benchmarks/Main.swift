@@ -21,6 +21,8 @@ struct Benchmarks {
             print("The recorded page is not here (\(recorded.path)); set MISTKIT_SHARED to the folder that has it.\n")
         }
         try write(rounds: rounds)
+        let trees = try measureTrees(of: synthetic, rounds: rounds)
+        report("Without types: synthetic page, compact", trees, records: 200, bytes: synthetic.count)
     }
 
     private static func read(_ title: String, _ bytes: [UInt8], rounds: Int) throws {
