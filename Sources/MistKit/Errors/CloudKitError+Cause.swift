@@ -56,13 +56,19 @@ extension CloudKitError {
             self = error.error
         case let error as ClientError:
             self.init(error.underlyingError, operation: operation)
-            if error.underlyingError is CloudKitError || error.underlyingError is FailedResponse { return }
-            if error.response == nil, code == .decoding || code == .unexpectedResponse {
+            switch error.underlyingError {
+            case is CloudKitError, is FailedResponse, is CancellationError: return
+            default: break
+            }
+            if error.request == nil {
                 code = .encoding
                 message = "The request could not be written."
+            } else if error.response == nil {
+                code = .middleware
+                message = "A middleware that was given to the service failed."
             }
-            httpStatus = httpStatus ?? error.response?.status
-            requestUUID = requestUUID ?? error.response?.headerFields[.requestUUID]
+            httpStatus = error.response?.status
+            requestUUID = error.response?.headerFields[.requestUUID]
         case is CancellationError:
             self = .cancelled(operation: operation)
         case is JSONError, is DecodingError:

@@ -1,6 +1,12 @@
 public import HTTPTypes
 import OpenAPISwiftRuntime
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// What went wrong with a request to CloudKit, in one shape for every cause.
 ///
 /// ```swift
@@ -126,4 +132,9 @@ extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
 
     /// The same as ``description``.
     public var debugDescription: String { description }
+}
+
+extension CloudKitError: LocalizedError {
+    /// The same as ``description``, for `localizedDescription`.
+    public var errorDescription: String? { description }
 }

@@ -43,6 +43,7 @@ extension CloudKitError {
     /// - ``decoding``
     /// - ``encoding``
     /// - ``cancelled``
+    /// - ``middleware``
     public struct Code: Hashable, Sendable {
         private enum Kind: Hashable, Sendable {
             case server(String)
@@ -60,6 +61,7 @@ extension CloudKitError {
             case decoding
             case encoding
             case cancelled
+            case middleware
         }
 
         private let kind: Kind
@@ -156,6 +158,9 @@ extension CloudKitError {
         public static let encoding = Self(.encoding)
         /// The task was cancelled. A write that was under way may have been done or not.
         public static let cancelled = Self(.cancelled)
+        /// A middleware that was given to the service threw an error of its own; it is the
+        /// ``CloudKitError/cause``.
+        public static let middleware = Self(.middleware)
     }
 }
 
