@@ -232,7 +232,7 @@ extension JSONWriter {
     @inline(__always)
     fileprivate mutating func writeType(_ type: StaticString) {
         key("type")
-        write(type.description)
+        write(type)
     }
 }
 

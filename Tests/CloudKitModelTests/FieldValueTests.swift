@@ -176,6 +176,17 @@ struct FieldValueTests {
         #expect(value.stringValue == nil)
     }
 
+    @Test(
+        arguments: [
+            .double(.infinity), .double(.nan), .timestamp(.distantFuture.addingTimeInterval(1e18)),
+            .location(Location(latitude: .nan, longitude: 0)),
+        ] as [FieldValue]
+    )
+    func whatJSONCannotHoldIsRefused(value: FieldValue) {
+        let error = #expect(throws: JSONError.self) { try JSONWriter.bytes(of: value) }
+        #expect(error?.code == .notRepresentable)
+    }
+
     @Test func fieldsStaySmall() {
         #expect(MemoryLayout<FieldValue>.size <= 17)
     }
