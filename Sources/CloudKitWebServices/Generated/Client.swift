@@ -48,7 +48,6 @@ package struct Client: APIProtocol {
     ///
     /// Without a `zoneID` the default zone is asked. In the shared database each zone identifier must name its owner.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
     package func queryRecords(
         _ input: Operations.QueryRecords.Input
@@ -66,7 +65,6 @@ package struct Client: APIProtocol {
     /// Returns one result per requested name, in the order of the request. A name without a record gives an item
     /// error NOT_FOUND with the reason `Record not found`. Evidence: archived reference; the text of the reason: peer
     /// clients.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
     package func lookupRecords(
@@ -98,7 +96,6 @@ package struct Client: APIProtocol {
     /// TIMESTAMP.`, `encrypted fields are not supported in the public database` (BAD_REQUEST). Evidence: observed
     /// live, native framework.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     package func modifyRecords(
         _ input: Operations.ModifyRecords.Input
@@ -116,7 +113,6 @@ package struct Client: APIProtocol {
     /// Deprecated in favour of `changes/zone` (operation `fetchZoneChanges`). Works on custom zones of the private
     /// and the shared database only; the default zone is answered with BAD_REQUEST, `cannot get changes in default
     /// zone`. Evidence: archived reference; the answer for the default zone: observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
     @available(*, deprecated)
@@ -137,7 +133,6 @@ package struct Client: APIProtocol {
     /// record on request. The database in the path is `public`. Public shares can be resolved without a signed-in
     /// user. Evidence: archived reference, CloudKit JS, recorded.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
     package func resolveShares(
         _ input: Operations.ResolveShares.Input
@@ -156,7 +151,6 @@ package struct Client: APIProtocol {
     /// appear in the caller's shared database. The database in the path is `public`. Evidence: archived reference,
     /// CloudKit JS.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
     package func acceptShares(
         _ input: Operations.AcceptShares.Input
@@ -174,7 +168,6 @@ package struct Client: APIProtocol {
     /// Lists the zones changed or removed since the given token, or all zones when there is none. Private and shared
     /// databases only. With nothing new the list is empty, yet the returned token may differ from the one sent.
     /// Evidence: archived reference, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
     package func fetchDatabaseChanges(
@@ -205,7 +198,6 @@ package struct Client: APIProtocol {
     /// An empty string as token is not the same as no token (unconfirmed what it means): never send it. The code for
     /// a token that is too old is unconfirmed; peer clients expect CHANGE_TOKEN_EXPIRED.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
     package func fetchZoneChanges(
         _ input: Operations.FetchZoneChanges.Input
@@ -223,7 +215,6 @@ package struct Client: APIProtocol {
     /// Lists every zone; a public database has only the default one. POST with `{}` works as well. Evidence: archived
     /// reference, recorded. That a private database's list holds the default zone is inferred.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     package func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output {
         try await self.__client.send(
@@ -239,7 +230,6 @@ package struct Client: APIProtocol {
     /// Returns one result per zone identifier, in order; a zone that does not exist is a zone error ZONE_NOT_FOUND.
     /// Evidence: archived reference, CloudKit JS (which sends an array although the archived page calls it a
     /// dictionary).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
     package func lookupZones(_ input: Operations.LookupZones.Input) async throws -> Operations.LookupZones.Output {
@@ -259,7 +249,6 @@ package struct Client: APIProtocol {
     /// EXISTS) and the exact acknowledgement of a delete are unconfirmed; deleting a missing zone gives
     /// ZONE_NOT_FOUND according to peer clients.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
     package func modifyZones(_ input: Operations.ModifyZones.Input) async throws -> Operations.ModifyZones.Output {
         try await self.__client.send(
@@ -275,7 +264,6 @@ package struct Client: APIProtocol {
     /// Deprecated in favour of `changes/database` (operation `fetchDatabaseChanges`). The token is called
     /// `metaSyncToken` both ways; under any other name it is silently ignored and the first page comes again.
     /// Evidence: archived reference, observed live (the archived page once says `syncToken`, which is wrong).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
     @available(*, deprecated)
@@ -296,7 +284,6 @@ package struct Client: APIProtocol {
     /// prints. The documented database is `public`; the private one answers, too (observed live). Names are present
     /// when the user allows it. A server-to-server key is refused with 401 AUTHENTICATION_FAILED (observed live).
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     package func fetchCaller(_ input: Operations.FetchCaller.Input) async throws -> Operations.FetchCaller.Output {
         try await self.__client.send(
@@ -311,7 +298,6 @@ package struct Client: APIProtocol {
     ///
     /// Deprecated in favour of `users/caller` (operation `fetchCaller`). Names are present only when the user can be
     /// discovered. Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
     @available(*, deprecated)
@@ -331,7 +317,6 @@ package struct Client: APIProtocol {
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
     /// INTERNAL_ERROR, also to Apple's own client (observed live). The database in the path is `public`.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
     package func discoverAllUsers(
         _ input: Operations.DiscoverAllUsers.Input
@@ -350,7 +335,6 @@ package struct Client: APIProtocol {
     /// refused with BAD_REQUEST `endpoint not applicable in the database type 'privatedb'` (or `'sharedb'`).
     /// Evidence: archived reference, CloudKit JS; the refusal: observed live.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
     package func discoverUsers(
         _ input: Operations.DiscoverUsers.Input
@@ -366,7 +350,6 @@ package struct Client: APIProtocol {
     /// Finds users by email address. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
     @available(*, deprecated)
@@ -385,7 +368,6 @@ package struct Client: APIProtocol {
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
     @available(*, deprecated)
     package func lookupUsersByID(
@@ -403,7 +385,6 @@ package struct Client: APIProtocol {
     ///
     /// Deprecated in favour of GET `users/discover` (operation `discoverAllUsers`). The request has no body.
     /// Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     @available(*, deprecated)
@@ -424,7 +405,6 @@ package struct Client: APIProtocol {
     /// Evidence: archived reference; the owner of a key's subscriptions: observed live. Use on the shared database is
     /// unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
     package func listSubscriptions(
         _ input: Operations.ListSubscriptions.Input
@@ -441,7 +421,6 @@ package struct Client: APIProtocol {
     ///
     /// Returns one result per identifier, in order. CloudKit JS sends the database segment; the path printed in the
     /// archived reference lacks it.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
     package func lookupSubscriptions(
@@ -464,7 +443,6 @@ package struct Client: APIProtocol {
     /// What `update` does beyond changing an existing subscription, and a create without an identifier, are
     /// unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
     package func modifySubscriptions(
         _ input: Operations.ModifySubscriptions.Input
@@ -486,7 +464,6 @@ package struct Client: APIProtocol {
     /// observed live. An unknown type or field gives BAD_REQUEST according to peer clients. Use on the shared
     /// database is unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     package func requestAssetUploads(
         _ input: Operations.RequestAssetUploads.Input
@@ -503,7 +480,6 @@ package struct Client: APIProtocol {
     ///
     /// An asset read from a record has no receipt and so cannot be saved elsewhere; this call gives it one. Evidence:
     /// archived reference, CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
     package func rereferenceAssets(
@@ -525,7 +501,6 @@ package struct Client: APIProtocol {
     /// and backs off from 10 ms to 1 s after failures. Which credentials are needed is unconfirmed; Apple's own
     /// client sends those of the user.
     ///
-    ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
     package func createDeviceToken(
         _ input: Operations.CreateDeviceToken.Input
@@ -542,7 +517,6 @@ package struct Client: APIProtocol {
     ///
     /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
     /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package func registerDeviceToken(
@@ -572,8 +546,8 @@ extension Operations.QueryRecords.Input {
         try request.addQuery("getCurrentSyncToken", self.query.getCurrentSyncToken)
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -581,32 +555,32 @@ extension Operations.QueryRecords.Input {
 extension Operations.QueryRecords.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.QueryRecords.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.QueryRecords.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -637,8 +611,8 @@ extension Operations.LookupRecords.Input {
         try request.addQuery("getCurrentSyncToken", self.query.getCurrentSyncToken)
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -646,32 +620,32 @@ extension Operations.LookupRecords.Input {
 extension Operations.LookupRecords.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.LookupRecords.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.LookupRecords.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -702,8 +676,8 @@ extension Operations.ModifyRecords.Input {
         try request.addQuery("getCurrentSyncToken", self.query.getCurrentSyncToken)
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -711,32 +685,32 @@ extension Operations.ModifyRecords.Input {
 extension Operations.ModifyRecords.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.ModifyRecords.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.ModifyRecords.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -766,8 +740,8 @@ extension Operations.FetchRecordChanges.Input {
         request.addPath("/records/changes")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -775,32 +749,32 @@ extension Operations.FetchRecordChanges.Input {
 extension Operations.FetchRecordChanges.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.FetchRecordChanges.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.FetchRecordChanges.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -830,8 +804,8 @@ extension Operations.ResolveShares.Input {
         request.addPath("/records/resolve")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -839,32 +813,32 @@ extension Operations.ResolveShares.Input {
 extension Operations.ResolveShares.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.ResolveShares.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.ResolveShares.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -894,8 +868,8 @@ extension Operations.AcceptShares.Input {
         request.addPath("/records/accept")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -903,32 +877,32 @@ extension Operations.AcceptShares.Input {
 extension Operations.AcceptShares.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.AcceptShares.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.AcceptShares.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -958,8 +932,8 @@ extension Operations.FetchDatabaseChanges.Input {
         request.addPath("/changes/database")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -967,32 +941,32 @@ extension Operations.FetchDatabaseChanges.Input {
 extension Operations.FetchDatabaseChanges.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.FetchDatabaseChanges.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.FetchDatabaseChanges.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1022,8 +996,8 @@ extension Operations.FetchZoneChanges.Input {
         request.addPath("/changes/zone")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1031,32 +1005,32 @@ extension Operations.FetchZoneChanges.Input {
 extension Operations.FetchZoneChanges.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.FetchZoneChanges.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.FetchZoneChanges.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1091,32 +1065,32 @@ extension Operations.ListZones.Input {
 extension Operations.ListZones.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.ListZones.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.ListZones.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1146,8 +1120,8 @@ extension Operations.LookupZones.Input {
         request.addPath("/zones/lookup")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1155,32 +1129,32 @@ extension Operations.LookupZones.Input {
 extension Operations.LookupZones.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.LookupZones.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.LookupZones.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1210,8 +1184,8 @@ extension Operations.ModifyZones.Input {
         request.addPath("/zones/modify")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1219,32 +1193,32 @@ extension Operations.ModifyZones.Input {
 extension Operations.ModifyZones.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.ModifyZones.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.ModifyZones.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1274,8 +1248,8 @@ extension Operations.FetchZoneListChanges.Input {
         request.addPath("/zones/changes")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1283,32 +1257,32 @@ extension Operations.FetchZoneListChanges.Input {
 extension Operations.FetchZoneListChanges.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.FetchZoneListChanges.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.FetchZoneListChanges.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1343,32 +1317,32 @@ extension Operations.FetchCaller.Input {
 extension Operations.FetchCaller.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.FetchCaller.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.FetchCaller.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1403,32 +1377,32 @@ extension Operations.FetchCurrentUser.Input {
 extension Operations.FetchCurrentUser.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.FetchCurrentUser.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.FetchCurrentUser.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1463,32 +1437,32 @@ extension Operations.DiscoverAllUsers.Input {
 extension Operations.DiscoverAllUsers.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.DiscoverAllUsers.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.DiscoverAllUsers.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1518,8 +1492,8 @@ extension Operations.DiscoverUsers.Input {
         request.addPath("/users/discover")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1527,32 +1501,32 @@ extension Operations.DiscoverUsers.Input {
 extension Operations.DiscoverUsers.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.DiscoverUsers.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.DiscoverUsers.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1582,8 +1556,8 @@ extension Operations.LookupUsersByEmail.Input {
         request.addPath("/users/lookup/email")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1591,32 +1565,32 @@ extension Operations.LookupUsersByEmail.Input {
 extension Operations.LookupUsersByEmail.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.LookupUsersByEmail.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.LookupUsersByEmail.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1646,8 +1620,8 @@ extension Operations.LookupUsersByID.Input {
         request.addPath("/users/lookup/id")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1655,32 +1629,32 @@ extension Operations.LookupUsersByID.Input {
 extension Operations.LookupUsersByID.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.LookupUsersByID.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.LookupUsersByID.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1715,32 +1689,32 @@ extension Operations.LookupContacts.Input {
 extension Operations.LookupContacts.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.LookupContacts.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.LookupContacts.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1775,32 +1749,32 @@ extension Operations.ListSubscriptions.Input {
 extension Operations.ListSubscriptions.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.ListSubscriptions.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.ListSubscriptions.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1830,8 +1804,8 @@ extension Operations.LookupSubscriptions.Input {
         request.addPath("/subscriptions/lookup")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1839,32 +1813,32 @@ extension Operations.LookupSubscriptions.Input {
 extension Operations.LookupSubscriptions.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.LookupSubscriptions.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.LookupSubscriptions.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1894,8 +1868,8 @@ extension Operations.ModifySubscriptions.Input {
         request.addPath("/subscriptions/modify")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1903,32 +1877,32 @@ extension Operations.ModifySubscriptions.Input {
 extension Operations.ModifySubscriptions.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.ModifySubscriptions.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.ModifySubscriptions.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -1958,8 +1932,8 @@ extension Operations.RequestAssetUploads.Input {
         request.addPath("/assets/upload")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1967,32 +1941,32 @@ extension Operations.RequestAssetUploads.Input {
 extension Operations.RequestAssetUploads.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.RequestAssetUploads.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.RequestAssetUploads.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -2022,8 +1996,8 @@ extension Operations.RereferenceAssets.Input {
         request.addPath("/assets/rereference")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2031,32 +2005,32 @@ extension Operations.RereferenceAssets.Input {
 extension Operations.RereferenceAssets.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.RereferenceAssets.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.RereferenceAssets.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -2084,8 +2058,8 @@ extension Operations.CreateDeviceToken.Input {
         request.addPath("/tokens/create")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2093,32 +2067,32 @@ extension Operations.CreateDeviceToken.Input {
 extension Operations.CreateDeviceToken.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.CreateDeviceToken.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.CreateDeviceToken.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
@@ -2146,8 +2120,8 @@ extension Operations.RegisterDeviceToken.Input {
         request.addPath("/tokens/register")
         request.setAccept(self.headers.accept)
         switch self.body {
-            case .json(let value):
-                try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2155,32 +2129,32 @@ extension Operations.RegisterDeviceToken.Input {
 extension Operations.RegisterDeviceToken.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
-            case 200:
-                return .ok(try await Operations.RegisterDeviceToken.Output.Ok.decode(from: response))
-            case 400:
-                return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
-            case 401:
-                return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
-            case 403:
-                return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
-            case 404:
-                return .notFound(try await Components.Responses.NotFound.decode(from: response))
-            case 409:
-                return .conflict(try await Components.Responses.Conflict.decode(from: response))
-            case 412:
-                return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
-            case 413:
-                return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
-            case 421:
-                return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
-            case 429:
-                return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
-            case 500:
-                return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
-            case 503:
-                return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
-            default:
-                return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        case 200:
+            return .ok(try await Operations.RegisterDeviceToken.Output.Ok.decode(from: response))
+        case 400:
+            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }

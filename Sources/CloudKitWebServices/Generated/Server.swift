@@ -329,44 +329,44 @@ extension Operations.QueryRecords.Input {
 extension Operations.QueryRecords.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -376,8 +376,8 @@ extension Operations.QueryRecords.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -405,44 +405,44 @@ extension Operations.LookupRecords.Input {
 extension Operations.LookupRecords.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -452,8 +452,8 @@ extension Operations.LookupRecords.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -481,44 +481,44 @@ extension Operations.ModifyRecords.Input {
 extension Operations.ModifyRecords.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -528,8 +528,8 @@ extension Operations.ModifyRecords.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -554,44 +554,44 @@ extension Operations.FetchRecordChanges.Input {
 extension Operations.FetchRecordChanges.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -601,8 +601,8 @@ extension Operations.FetchRecordChanges.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -627,44 +627,44 @@ extension Operations.ResolveShares.Input {
 extension Operations.ResolveShares.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -674,8 +674,8 @@ extension Operations.ResolveShares.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -700,44 +700,44 @@ extension Operations.AcceptShares.Input {
 extension Operations.AcceptShares.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -747,8 +747,8 @@ extension Operations.AcceptShares.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -773,44 +773,44 @@ extension Operations.FetchDatabaseChanges.Input {
 extension Operations.FetchDatabaseChanges.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -820,8 +820,8 @@ extension Operations.FetchDatabaseChanges.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -846,44 +846,44 @@ extension Operations.FetchZoneChanges.Input {
 extension Operations.FetchZoneChanges.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -893,8 +893,8 @@ extension Operations.FetchZoneChanges.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -917,44 +917,44 @@ extension Operations.ListZones.Input {
 extension Operations.ListZones.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -964,8 +964,8 @@ extension Operations.ListZones.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -990,44 +990,44 @@ extension Operations.LookupZones.Input {
 extension Operations.LookupZones.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1037,8 +1037,8 @@ extension Operations.LookupZones.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1063,44 +1063,44 @@ extension Operations.ModifyZones.Input {
 extension Operations.ModifyZones.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1110,8 +1110,8 @@ extension Operations.ModifyZones.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1136,44 +1136,44 @@ extension Operations.FetchZoneListChanges.Input {
 extension Operations.FetchZoneListChanges.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1183,8 +1183,8 @@ extension Operations.FetchZoneListChanges.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1207,44 +1207,44 @@ extension Operations.FetchCaller.Input {
 extension Operations.FetchCaller.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1254,8 +1254,8 @@ extension Operations.FetchCaller.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1278,44 +1278,44 @@ extension Operations.FetchCurrentUser.Input {
 extension Operations.FetchCurrentUser.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1325,8 +1325,8 @@ extension Operations.FetchCurrentUser.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1349,44 +1349,44 @@ extension Operations.DiscoverAllUsers.Input {
 extension Operations.DiscoverAllUsers.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1396,8 +1396,8 @@ extension Operations.DiscoverAllUsers.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1422,44 +1422,44 @@ extension Operations.DiscoverUsers.Input {
 extension Operations.DiscoverUsers.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1469,8 +1469,8 @@ extension Operations.DiscoverUsers.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1495,44 +1495,44 @@ extension Operations.LookupUsersByEmail.Input {
 extension Operations.LookupUsersByEmail.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1542,8 +1542,8 @@ extension Operations.LookupUsersByEmail.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1568,44 +1568,44 @@ extension Operations.LookupUsersByID.Input {
 extension Operations.LookupUsersByID.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1615,8 +1615,8 @@ extension Operations.LookupUsersByID.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1639,44 +1639,44 @@ extension Operations.LookupContacts.Input {
 extension Operations.LookupContacts.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1686,8 +1686,8 @@ extension Operations.LookupContacts.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1710,44 +1710,44 @@ extension Operations.ListSubscriptions.Input {
 extension Operations.ListSubscriptions.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1757,8 +1757,8 @@ extension Operations.ListSubscriptions.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1783,44 +1783,44 @@ extension Operations.LookupSubscriptions.Input {
 extension Operations.LookupSubscriptions.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1830,8 +1830,8 @@ extension Operations.LookupSubscriptions.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1856,44 +1856,44 @@ extension Operations.ModifySubscriptions.Input {
 extension Operations.ModifySubscriptions.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1903,8 +1903,8 @@ extension Operations.ModifySubscriptions.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -1929,44 +1929,44 @@ extension Operations.RequestAssetUploads.Input {
 extension Operations.RequestAssetUploads.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -1976,8 +1976,8 @@ extension Operations.RequestAssetUploads.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2002,44 +2002,44 @@ extension Operations.RereferenceAssets.Input {
 extension Operations.RereferenceAssets.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -2049,8 +2049,8 @@ extension Operations.RereferenceAssets.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2074,44 +2074,44 @@ extension Operations.CreateDeviceToken.Input {
 extension Operations.CreateDeviceToken.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -2121,8 +2121,8 @@ extension Operations.CreateDeviceToken.Output.Ok {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2146,44 +2146,44 @@ extension Operations.RegisterDeviceToken.Input {
 extension Operations.RegisterDeviceToken.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
-            case .ok(let value):
-                response.setStatus(200)
-                try value.encode(into: &response)
-            case .badRequest(let value):
-                response.setStatus(400)
-                try value.encode(into: &response)
-            case .unauthorized(let value):
-                response.setStatus(401)
-                try value.encode(into: &response)
-            case .forbidden(let value):
-                response.setStatus(403)
-                try value.encode(into: &response)
-            case .notFound(let value):
-                response.setStatus(404)
-                try value.encode(into: &response)
-            case .conflict(let value):
-                response.setStatus(409)
-                try value.encode(into: &response)
-            case .preconditionFailed(let value):
-                response.setStatus(412)
-                try value.encode(into: &response)
-            case .contentTooLarge(let value):
-                response.setStatus(413)
-                try value.encode(into: &response)
-            case .misdirectedRequest(let value):
-                response.setStatus(421)
-                try value.encode(into: &response)
-            case .tooManyRequests(let value):
-                response.setStatus(429)
-                try value.encode(into: &response)
-            case .internalServerError(let value):
-                response.setStatus(500)
-                try value.encode(into: &response)
-            case .serviceUnavailable(let value):
-                response.setStatus(503)
-                try value.encode(into: &response)
-            case .undocumented(let statusCode, let payload):
-                response.setUndocumented(statusCode, payload)
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }
@@ -2200,8 +2200,8 @@ extension Components.Responses.BadRequest {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2211,8 +2211,8 @@ extension Components.Responses.Unauthorized {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2222,8 +2222,8 @@ extension Components.Responses.Forbidden {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2233,8 +2233,8 @@ extension Components.Responses.NotFound {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2244,8 +2244,8 @@ extension Components.Responses.Conflict {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2255,8 +2255,8 @@ extension Components.Responses.PreconditionFailed {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2266,8 +2266,8 @@ extension Components.Responses.ContentTooLarge {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2277,8 +2277,8 @@ extension Components.Responses.MisdirectedRequest {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2288,8 +2288,8 @@ extension Components.Responses.TooManyRequests {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2299,8 +2299,8 @@ extension Components.Responses.InternalServerError {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -2310,8 +2310,8 @@ extension Components.Responses.ServiceUnavailable {
         try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }

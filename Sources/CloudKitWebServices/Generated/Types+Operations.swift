@@ -21,7 +21,6 @@ extension Operations {
     ///
     /// Without a `zoneID` the default zone is asked. In the shared database each zone identifier must name its owner.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
     package enum QueryRecords {
         package static let id: Swift.String = "queryRecords"
@@ -70,8 +69,8 @@ extension Operations {
                 package var json: Components.Schemas.QueryRecordsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -117,8 +116,8 @@ extension Operations {
                     package var json: Components.Schemas.QueryRecordsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -165,10 +164,10 @@ extension Operations {
             package var ok: Operations.QueryRecords.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -176,10 +175,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -187,10 +186,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -198,10 +197,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -209,10 +208,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -220,10 +219,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -231,10 +230,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -242,10 +241,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -253,10 +252,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -264,10 +263,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -275,10 +274,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -286,10 +285,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -300,18 +299,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -324,7 +323,6 @@ extension Operations {
     /// Returns one result per requested name, in the order of the request. A name without a record gives an item
     /// error NOT_FOUND with the reason `Record not found`. Evidence: archived reference; the text of the reason: peer
     /// clients.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
     package enum LookupRecords {
@@ -374,8 +372,8 @@ extension Operations {
                 package var json: Components.Schemas.LookupRecordsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -421,8 +419,8 @@ extension Operations {
                     package var json: Components.Schemas.LookupRecordsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -469,10 +467,10 @@ extension Operations {
             package var ok: Operations.LookupRecords.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -480,10 +478,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -491,10 +489,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -502,10 +500,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -513,10 +511,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -524,10 +522,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -535,10 +533,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -546,10 +544,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -557,10 +555,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -568,10 +566,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -579,10 +577,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -590,10 +588,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -604,18 +602,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -640,7 +638,6 @@ extension Operations {
     /// `Cannot create or modify field 'f' in record 'T' in production schema`, `Invalid value, expected type
     /// TIMESTAMP.`, `encrypted fields are not supported in the public database` (BAD_REQUEST). Evidence: observed
     /// live, native framework.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     package enum ModifyRecords {
@@ -690,8 +687,8 @@ extension Operations {
                 package var json: Components.Schemas.ModifyRecordsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -737,8 +734,8 @@ extension Operations {
                     package var json: Components.Schemas.ModifyRecordsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -785,10 +782,10 @@ extension Operations {
             package var ok: Operations.ModifyRecords.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -796,10 +793,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -807,10 +804,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -818,10 +815,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -829,10 +826,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -840,10 +837,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -851,10 +848,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -862,10 +859,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -873,10 +870,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -884,10 +881,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -895,10 +892,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -906,10 +903,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -920,18 +917,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -944,7 +941,6 @@ extension Operations {
     /// Deprecated in favour of `changes/zone` (operation `fetchZoneChanges`). Works on custom zones of the private
     /// and the shared database only; the default zone is answered with BAD_REQUEST, `cannot get changes in default
     /// zone`. Evidence: archived reference; the answer for the default zone: observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
     package enum FetchRecordChanges {
@@ -987,8 +983,8 @@ extension Operations {
                 package var json: Components.Schemas.FetchRecordChangesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -1031,8 +1027,8 @@ extension Operations {
                     package var json: Components.Schemas.FetchRecordChangesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -1079,10 +1075,10 @@ extension Operations {
             package var ok: Operations.FetchRecordChanges.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -1090,10 +1086,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -1101,10 +1097,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -1112,10 +1108,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -1123,10 +1119,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -1134,10 +1130,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -1145,10 +1141,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -1156,10 +1152,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -1167,10 +1163,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -1178,10 +1174,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -1189,10 +1185,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -1200,10 +1196,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -1214,18 +1210,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -1238,7 +1234,6 @@ extension Operations {
     /// Returns one result per short identifier: the share, its zone and owner, the caller's part in it, and the root
     /// record on request. The database in the path is `public`. Public shares can be resolved without a signed-in
     /// user. Evidence: archived reference, CloudKit JS, recorded.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
     package enum ResolveShares {
@@ -1281,8 +1276,8 @@ extension Operations {
                 package var json: Components.Schemas.ResolveSharesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -1325,8 +1320,8 @@ extension Operations {
                     package var json: Components.Schemas.ResolveSharesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -1373,10 +1368,10 @@ extension Operations {
             package var ok: Operations.ResolveShares.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -1384,10 +1379,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -1395,10 +1390,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -1406,10 +1401,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -1417,10 +1412,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -1428,10 +1423,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -1439,10 +1434,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -1450,10 +1445,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -1461,10 +1456,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -1472,10 +1467,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -1483,10 +1478,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -1494,10 +1489,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -1508,18 +1503,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -1532,7 +1527,6 @@ extension Operations {
     /// Takes short identifiers like `records/resolve` and answers in the same form; afterwards the shared zones
     /// appear in the caller's shared database. The database in the path is `public`. Evidence: archived reference,
     /// CloudKit JS.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
     package enum AcceptShares {
@@ -1575,8 +1569,8 @@ extension Operations {
                 package var json: Components.Schemas.AcceptSharesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -1619,8 +1613,8 @@ extension Operations {
                     package var json: Components.Schemas.AcceptSharesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -1667,10 +1661,10 @@ extension Operations {
             package var ok: Operations.AcceptShares.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -1678,10 +1672,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -1689,10 +1683,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -1700,10 +1694,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -1711,10 +1705,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -1722,10 +1716,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -1733,10 +1727,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -1744,10 +1738,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -1755,10 +1749,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -1766,10 +1760,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -1777,10 +1771,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -1788,10 +1782,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -1802,18 +1796,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -1826,7 +1820,6 @@ extension Operations {
     /// Lists the zones changed or removed since the given token, or all zones when there is none. Private and shared
     /// databases only. With nothing new the list is empty, yet the returned token may differ from the one sent.
     /// Evidence: archived reference, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
     package enum FetchDatabaseChanges {
@@ -1869,8 +1862,8 @@ extension Operations {
                 package var json: Components.Schemas.FetchDatabaseChangesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -1913,8 +1906,8 @@ extension Operations {
                     package var json: Components.Schemas.FetchDatabaseChangesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -1961,10 +1954,10 @@ extension Operations {
             package var ok: Operations.FetchDatabaseChanges.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -1972,10 +1965,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -1983,10 +1976,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -1994,10 +1987,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -2005,10 +1998,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -2016,10 +2009,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -2027,10 +2020,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -2038,10 +2031,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -2049,10 +2042,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -2060,10 +2053,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -2071,10 +2064,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -2082,10 +2075,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -2096,18 +2089,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -2131,7 +2124,6 @@ extension Operations {
     ///
     /// An empty string as token is not the same as no token (unconfirmed what it means): never send it. The code for
     /// a token that is too old is unconfirmed; peer clients expect CHANGE_TOKEN_EXPIRED.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
     package enum FetchZoneChanges {
@@ -2174,8 +2166,8 @@ extension Operations {
                 package var json: Components.Schemas.FetchZoneChangesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -2218,8 +2210,8 @@ extension Operations {
                     package var json: Components.Schemas.FetchZoneChangesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -2266,10 +2258,10 @@ extension Operations {
             package var ok: Operations.FetchZoneChanges.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -2277,10 +2269,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -2288,10 +2280,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -2299,10 +2291,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -2310,10 +2302,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -2321,10 +2313,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -2332,10 +2324,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -2343,10 +2335,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -2354,10 +2346,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -2365,10 +2357,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -2376,10 +2368,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -2387,10 +2379,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -2401,18 +2393,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -2424,7 +2416,6 @@ extension Operations {
     ///
     /// Lists every zone; a public database has only the default one. POST with `{}` works as well. Evidence: archived
     /// reference, recorded. That a private database's list holds the default zone is inferred.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     package enum ListZones {
@@ -2494,8 +2485,8 @@ extension Operations {
                     package var json: Components.Schemas.ListZonesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -2542,10 +2533,10 @@ extension Operations {
             package var ok: Operations.ListZones.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -2553,10 +2544,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -2564,10 +2555,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -2575,10 +2566,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -2586,10 +2577,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -2597,10 +2588,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -2608,10 +2599,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -2619,10 +2610,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -2630,10 +2621,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -2641,10 +2632,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -2652,10 +2643,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -2663,10 +2654,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -2677,18 +2668,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -2701,7 +2692,6 @@ extension Operations {
     /// Returns one result per zone identifier, in order; a zone that does not exist is a zone error ZONE_NOT_FOUND.
     /// Evidence: archived reference, CloudKit JS (which sends an array although the archived page calls it a
     /// dictionary).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
     package enum LookupZones {
@@ -2744,8 +2734,8 @@ extension Operations {
                 package var json: Components.Schemas.LookupZonesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -2788,8 +2778,8 @@ extension Operations {
                     package var json: Components.Schemas.LookupZonesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -2836,10 +2826,10 @@ extension Operations {
             package var ok: Operations.LookupZones.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -2847,10 +2837,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -2858,10 +2848,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -2869,10 +2859,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -2880,10 +2870,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -2891,10 +2881,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -2902,10 +2892,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -2913,10 +2903,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -2924,10 +2914,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -2935,10 +2925,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -2946,10 +2936,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -2957,10 +2947,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -2971,18 +2961,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -2997,7 +2987,6 @@ extension Operations {
     /// Deleting a zone deletes its records. Evidence: archived reference. Creating a zone that exists (success or
     /// EXISTS) and the exact acknowledgement of a delete are unconfirmed; deleting a missing zone gives
     /// ZONE_NOT_FOUND according to peer clients.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
     package enum ModifyZones {
@@ -3040,8 +3029,8 @@ extension Operations {
                 package var json: Components.Schemas.ModifyZonesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -3084,8 +3073,8 @@ extension Operations {
                     package var json: Components.Schemas.ModifyZonesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -3132,10 +3121,10 @@ extension Operations {
             package var ok: Operations.ModifyZones.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -3143,10 +3132,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -3154,10 +3143,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -3165,10 +3154,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -3176,10 +3165,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -3187,10 +3176,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -3198,10 +3187,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -3209,10 +3198,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -3220,10 +3209,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -3231,10 +3220,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -3242,10 +3231,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -3253,10 +3242,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -3267,18 +3256,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -3291,7 +3280,6 @@ extension Operations {
     /// Deprecated in favour of `changes/database` (operation `fetchDatabaseChanges`). The token is called
     /// `metaSyncToken` both ways; under any other name it is silently ignored and the first page comes again.
     /// Evidence: archived reference, observed live (the archived page once says `syncToken`, which is wrong).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
     package enum FetchZoneListChanges {
@@ -3334,8 +3322,8 @@ extension Operations {
                 package var json: Components.Schemas.FetchZoneListChangesRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -3378,8 +3366,8 @@ extension Operations {
                     package var json: Components.Schemas.FetchZoneListChangesResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -3426,10 +3414,10 @@ extension Operations {
             package var ok: Operations.FetchZoneListChanges.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -3437,10 +3425,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -3448,10 +3436,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -3459,10 +3447,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -3470,10 +3458,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -3481,10 +3469,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -3492,10 +3480,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -3503,10 +3491,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -3514,10 +3502,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -3525,10 +3513,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -3536,10 +3524,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -3547,10 +3535,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -3561,18 +3549,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -3585,7 +3573,6 @@ extension Operations {
     /// Answers with one flat user identity (CloudKit JS, peer clients), not with the list that the archived reference
     /// prints. The documented database is `public`; the private one answers, too (observed live). Names are present
     /// when the user allows it. A server-to-server key is refused with 401 AUTHENTICATION_FAILED (observed live).
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     package enum FetchCaller {
@@ -3655,8 +3642,8 @@ extension Operations {
                     package var json: Components.Schemas.FetchCallerResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -3703,10 +3690,10 @@ extension Operations {
             package var ok: Operations.FetchCaller.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -3714,10 +3701,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -3725,10 +3712,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -3736,10 +3723,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -3747,10 +3734,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -3758,10 +3745,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -3769,10 +3756,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -3780,10 +3767,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -3791,10 +3778,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -3802,10 +3789,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -3813,10 +3800,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -3824,10 +3811,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -3838,18 +3825,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -3861,7 +3848,6 @@ extension Operations {
     ///
     /// Deprecated in favour of `users/caller` (operation `fetchCaller`). Names are present only when the user can be
     /// discovered. Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
     package enum FetchCurrentUser {
@@ -3931,8 +3917,8 @@ extension Operations {
                     package var json: Components.Schemas.FetchCurrentUserResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -3979,10 +3965,10 @@ extension Operations {
             package var ok: Operations.FetchCurrentUser.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -3990,10 +3976,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -4001,10 +3987,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -4012,10 +3998,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -4023,10 +4009,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -4034,10 +4020,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -4045,10 +4031,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -4056,10 +4042,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -4067,10 +4053,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -4078,10 +4064,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -4089,10 +4075,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -4100,10 +4086,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -4114,18 +4100,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -4137,7 +4123,6 @@ extension Operations {
     ///
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
     /// INTERNAL_ERROR, also to Apple's own client (observed live). The database in the path is `public`.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
     package enum DiscoverAllUsers {
@@ -4207,8 +4192,8 @@ extension Operations {
                     package var json: Components.Schemas.DiscoverAllUsersResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -4255,10 +4240,10 @@ extension Operations {
             package var ok: Operations.DiscoverAllUsers.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -4266,10 +4251,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -4277,10 +4262,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -4288,10 +4273,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -4299,10 +4284,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -4310,10 +4295,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -4321,10 +4306,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -4332,10 +4317,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -4343,10 +4328,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -4354,10 +4339,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -4365,10 +4350,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -4376,10 +4361,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -4390,18 +4375,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -4414,7 +4399,6 @@ extension Operations {
     /// Finds the users behind the given lookup infos who allow it. The database in the path is `public`; others are
     /// refused with BAD_REQUEST `endpoint not applicable in the database type 'privatedb'` (or `'sharedb'`).
     /// Evidence: archived reference, CloudKit JS; the refusal: observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
     package enum DiscoverUsers {
@@ -4457,8 +4441,8 @@ extension Operations {
                 package var json: Components.Schemas.DiscoverUsersRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -4501,8 +4485,8 @@ extension Operations {
                     package var json: Components.Schemas.DiscoverUsersResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -4549,10 +4533,10 @@ extension Operations {
             package var ok: Operations.DiscoverUsers.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -4560,10 +4544,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -4571,10 +4555,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -4582,10 +4566,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -4593,10 +4577,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -4604,10 +4588,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -4615,10 +4599,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -4626,10 +4610,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -4637,10 +4621,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -4648,10 +4632,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -4659,10 +4643,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -4670,10 +4654,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -4684,18 +4668,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -4706,7 +4690,6 @@ extension Operations {
     /// Finds users by email address. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
     package enum LookupUsersByEmail {
@@ -4749,8 +4732,8 @@ extension Operations {
                 package var json: Components.Schemas.LookupUsersByEmailRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -4793,8 +4776,8 @@ extension Operations {
                     package var json: Components.Schemas.LookupUsersByEmailResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -4841,10 +4824,10 @@ extension Operations {
             package var ok: Operations.LookupUsersByEmail.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -4852,10 +4835,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -4863,10 +4846,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -4874,10 +4857,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -4885,10 +4868,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -4896,10 +4879,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -4907,10 +4890,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -4918,10 +4901,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -4929,10 +4912,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -4940,10 +4923,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -4951,10 +4934,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -4962,10 +4945,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -4976,18 +4959,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -4998,7 +4981,6 @@ extension Operations {
     /// Finds users by user record name. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
     package enum LookupUsersByID {
@@ -5041,8 +5023,8 @@ extension Operations {
                 package var json: Components.Schemas.LookupUsersByIDRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -5085,8 +5067,8 @@ extension Operations {
                     package var json: Components.Schemas.LookupUsersByIDResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -5133,10 +5115,10 @@ extension Operations {
             package var ok: Operations.LookupUsersByID.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -5144,10 +5126,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -5155,10 +5137,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -5166,10 +5148,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -5177,10 +5159,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -5188,10 +5170,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -5199,10 +5181,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -5210,10 +5192,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -5221,10 +5203,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -5232,10 +5214,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -5243,10 +5225,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -5254,10 +5236,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -5268,18 +5250,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -5291,7 +5273,6 @@ extension Operations {
     ///
     /// Deprecated in favour of GET `users/discover` (operation `discoverAllUsers`). The request has no body.
     /// Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     package enum LookupContacts {
@@ -5361,8 +5342,8 @@ extension Operations {
                     package var json: Components.Schemas.LookupContactsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -5409,10 +5390,10 @@ extension Operations {
             package var ok: Operations.LookupContacts.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -5420,10 +5401,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -5431,10 +5412,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -5442,10 +5423,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -5453,10 +5434,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -5464,10 +5445,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -5475,10 +5456,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -5486,10 +5467,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -5497,10 +5478,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -5508,10 +5489,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -5519,10 +5500,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -5530,10 +5511,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -5544,18 +5525,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -5568,7 +5549,6 @@ extension Operations {
     /// Lists the subscriptions that belong to the caller; those made with a server-to-server key belong to the key.
     /// Evidence: archived reference; the owner of a key's subscriptions: observed live. Use on the shared database is
     /// unconfirmed.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
     package enum ListSubscriptions {
@@ -5638,8 +5618,8 @@ extension Operations {
                     package var json: Components.Schemas.ListSubscriptionsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -5686,10 +5666,10 @@ extension Operations {
             package var ok: Operations.ListSubscriptions.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -5697,10 +5677,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -5708,10 +5688,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -5719,10 +5699,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -5730,10 +5710,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -5741,10 +5721,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -5752,10 +5732,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -5763,10 +5743,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -5774,10 +5754,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -5785,10 +5765,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -5796,10 +5776,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -5807,10 +5787,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -5821,18 +5801,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -5844,7 +5824,6 @@ extension Operations {
     ///
     /// Returns one result per identifier, in order. CloudKit JS sends the database segment; the path printed in the
     /// archived reference lacks it.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
     package enum LookupSubscriptions {
@@ -5887,8 +5866,8 @@ extension Operations {
                 package var json: Components.Schemas.LookupSubscriptionsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -5931,8 +5910,8 @@ extension Operations {
                     package var json: Components.Schemas.LookupSubscriptionsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -5979,10 +5958,10 @@ extension Operations {
             package var ok: Operations.LookupSubscriptions.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -5990,10 +5969,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -6001,10 +5980,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -6012,10 +5991,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -6023,10 +6002,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -6034,10 +6013,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -6045,10 +6024,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -6056,10 +6035,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -6067,10 +6046,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -6078,10 +6057,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -6089,10 +6068,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -6100,10 +6079,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -6114,18 +6093,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -6141,7 +6120,6 @@ extension Operations {
     /// succeeds silently. Evidence: archived reference; the last two sentences: observed live on the public database.
     /// What `update` does beyond changing an existing subscription, and a create without an identifier, are
     /// unconfirmed.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
     package enum ModifySubscriptions {
@@ -6184,8 +6162,8 @@ extension Operations {
                 package var json: Components.Schemas.ModifySubscriptionsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -6228,8 +6206,8 @@ extension Operations {
                     package var json: Components.Schemas.ModifySubscriptionsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -6276,10 +6254,10 @@ extension Operations {
             package var ok: Operations.ModifySubscriptions.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -6287,10 +6265,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -6298,10 +6276,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -6309,10 +6287,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -6320,10 +6298,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -6331,10 +6309,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -6342,10 +6320,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -6353,10 +6331,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -6364,10 +6342,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -6375,10 +6353,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -6386,10 +6364,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -6397,10 +6375,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -6411,18 +6389,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -6438,7 +6416,6 @@ extension Operations {
     /// record with the returned dictionary as field value. Evidence: archived reference, CloudKit JS; failures:
     /// observed live. An unknown type or field gives BAD_REQUEST according to peer clients. Use on the shared
     /// database is unconfirmed.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     package enum RequestAssetUploads {
@@ -6481,8 +6458,8 @@ extension Operations {
                 package var json: Components.Schemas.RequestAssetUploadsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -6525,8 +6502,8 @@ extension Operations {
                     package var json: Components.Schemas.RequestAssetUploadsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -6573,10 +6550,10 @@ extension Operations {
             package var ok: Operations.RequestAssetUploads.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -6584,10 +6561,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -6595,10 +6572,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -6606,10 +6583,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -6617,10 +6594,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -6628,10 +6605,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -6639,10 +6616,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -6650,10 +6627,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -6661,10 +6638,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -6672,10 +6649,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -6683,10 +6660,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -6694,10 +6671,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -6708,18 +6685,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -6731,7 +6708,6 @@ extension Operations {
     ///
     /// An asset read from a record has no receipt and so cannot be saved elsewhere; this call gives it one. Evidence:
     /// archived reference, CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
     package enum RereferenceAssets {
@@ -6774,8 +6750,8 @@ extension Operations {
                 package var json: Components.Schemas.RereferenceAssetsRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -6818,8 +6794,8 @@ extension Operations {
                     package var json: Components.Schemas.RereferenceAssetsResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -6866,10 +6842,10 @@ extension Operations {
             package var ok: Operations.RereferenceAssets.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -6877,10 +6853,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -6888,10 +6864,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -6899,10 +6875,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -6910,10 +6886,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -6921,10 +6897,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -6932,10 +6908,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -6943,10 +6919,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -6954,10 +6930,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -6965,10 +6941,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -6976,10 +6952,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -6987,10 +6963,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -7001,18 +6977,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -7027,7 +7003,6 @@ extension Operations {
     /// connection ends; an empty reply only keeps the connection alive. CloudKit JS asks again 10 ms after a success
     /// and backs off from 10 ms to 1 s after failures. Which credentials are needed is unconfirmed; Apple's own
     /// client sends those of the user.
-    ///
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
     package enum CreateDeviceToken {
@@ -7066,8 +7041,8 @@ extension Operations {
                 package var json: Components.Schemas.CreateDeviceTokenRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -7110,8 +7085,8 @@ extension Operations {
                     package var json: Components.Schemas.CreateDeviceTokenResponse {
                         get throws {
                             switch self {
-                                case .json(let body):
-                                    return body
+                            case .json(let body):
+                                return body
                             }
                         }
                     }
@@ -7158,10 +7133,10 @@ extension Operations {
             package var ok: Operations.CreateDeviceToken.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -7169,10 +7144,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -7180,10 +7155,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -7191,10 +7166,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -7202,10 +7177,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -7213,10 +7188,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -7224,10 +7199,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -7235,10 +7210,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -7246,10 +7221,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -7257,10 +7232,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -7268,10 +7243,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -7279,10 +7254,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -7293,18 +7268,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {
@@ -7316,7 +7291,6 @@ extension Operations {
     ///
     /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
     /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package enum RegisterDeviceToken {
@@ -7355,8 +7329,8 @@ extension Operations {
                 package var json: Components.Schemas.RegisterDeviceTokenRequest {
                     get throws {
                         switch self {
-                            case .json(let body):
-                                return body
+                        case .json(let body):
+                            return body
                         }
                     }
                 }
@@ -7427,10 +7401,10 @@ extension Operations {
             package var ok: Operations.RegisterDeviceToken.Output.Ok {
                 get throws {
                     switch self {
-                        case .ok(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
                     }
                 }
             }
@@ -7438,10 +7412,10 @@ extension Operations {
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
-                        case .badRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -7449,10 +7423,10 @@ extension Operations {
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
-                        case .unauthorized(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
                     }
                 }
             }
@@ -7460,10 +7434,10 @@ extension Operations {
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
-                        case .forbidden(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
                     }
                 }
             }
@@ -7471,10 +7445,10 @@ extension Operations {
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
-                        case .notFound(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
                     }
                 }
             }
@@ -7482,10 +7456,10 @@ extension Operations {
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
-                        case .conflict(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
                     }
                 }
             }
@@ -7493,10 +7467,10 @@ extension Operations {
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
-                        case .preconditionFailed(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
                     }
                 }
             }
@@ -7504,10 +7478,10 @@ extension Operations {
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
-                        case .contentTooLarge(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
                     }
                 }
             }
@@ -7515,10 +7489,10 @@ extension Operations {
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
-                        case .misdirectedRequest(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
                     }
                 }
             }
@@ -7526,10 +7500,10 @@ extension Operations {
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
-                        case .tooManyRequests(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
                     }
                 }
             }
@@ -7537,10 +7511,10 @@ extension Operations {
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
-                        case .internalServerError(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
                     }
                 }
             }
@@ -7548,10 +7522,10 @@ extension Operations {
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
-                        case .serviceUnavailable(let response):
-                            return response
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
                     }
                 }
             }
@@ -7562,18 +7536,18 @@ extension Operations {
             case other(Swift.String)
             package init?(rawValue: Swift.String) {
                 switch rawValue.lowercased() {
-                    case "application/json":
-                        self = .json
-                    default:
-                        self = .other(rawValue)
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
                 }
             }
             package var rawValue: Swift.String {
                 switch self {
-                    case .json:
-                        return "application/json"
-                    case .other(let text):
-                        return text
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
                 }
             }
             package static var allCases: [Self] {

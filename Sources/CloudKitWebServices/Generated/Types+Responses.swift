@@ -28,8 +28,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -69,8 +69,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -110,8 +110,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -151,8 +151,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -192,8 +192,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -233,8 +233,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -274,8 +274,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -315,8 +315,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -356,8 +356,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -397,8 +397,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }
@@ -438,8 +438,8 @@ extension Components.Responses {
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
-                        case .json(let body):
-                            return body
+                    case .json(let body):
+                        return body
                     }
                 }
             }

@@ -13,7 +13,6 @@ extension Components.Schemas {
     package typealias ErrorResponse = CloudKitModel.ErrorResponse
     /// A failed item among records. It is told from a record by its code. Evidence: archived reference, observed
     /// live, CloudKit JS.
-    ///
     package typealias RecordError = CloudKitModel.RecordError
     /// A failed item among zones. Evidence: archived reference, observed live.
     package typealias ZoneError = CloudKitModel.ZoneError
@@ -28,7 +27,6 @@ extension Components.Schemas {
     /// `cloudkit.title` and `cloudkit.type` (STRING) and `cloudkit.thumbnailImageData` (BYTES). Shares of whole zones
     /// are named `cloudkit.zoneshare` (native framework). Each person has a record of the type `Users` in the public
     /// database, named by the user record name (archived reference).
-    ///
     package typealias Record = CloudKitModel.Record
     /// When, by whom and on which device something happened to a record. Evidence: archived reference, recorded.
     package typealias Stamp = CloudKitModel.Record.Stamp
@@ -77,18 +75,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.routingKey = v0
@@ -143,7 +141,6 @@ extension Components.Schemas {
     ///   NOT_FOUND as success.
     ///
     /// A field is cleared with `{"value": null}` (inferred).
-    ///
     package typealias RecordOperation = CloudKitModel.RecordOperation
     /// The value of a field with its type. Replies practically always carry the type; requests may leave it out where
     /// it can be told from the JSON (strings, whole numbers, references, locations, assets). DOUBLE without a
@@ -161,20 +158,17 @@ extension Components.Schemas {
     /// 'secret' for type 'Note', defined to be: ENCRYPTED_STRING`; on a field that is not encrypted, `Attempt to save
     /// encrypted data in non encrypted field type`; in the public database, `encrypted fields are not supported in
     /// the public database`. Evidence: observed live.
-    ///
     package typealias FieldValue = CloudKitModel.FieldValue
     /// A pointer to a record. DELETE_SELF: when the target is deleted, so is the record that holds the reference (at
     /// most 750 for one target). VALIDATE: the target must exist when the reference is saved and cannot be deleted
     /// while it is pointed to; VALIDATING_REFERENCE_ERROR otherwise. NONE: the target may be missing. Evidence:
     /// archived reference.
-    ///
     package typealias Reference = CloudKitModel.Reference
     /// A place on earth. Evidence: archived reference.
     package typealias Location = CloudKitModel.Location
     /// A file in a field. What an upload or a re-reference returned is saved as it is; a saved asset has a
     /// `downloadURL` and no receipt, so it cannot be saved into another record. Evidence: archived reference,
     /// recorded, observed live.
-    ///
     package typealias Asset = CloudKitModel.Asset
     /// Which records, in which order. Evidence: archived reference.
     package typealias RecordQuery = CloudKitModel.RecordQuery
@@ -198,7 +192,6 @@ extension Components.Schemas {
     ///
     /// A filter on a reference needs a reference as value; text gives `could not decode reference object` (observed
     /// live).
-    ///
     package typealias QueryFilter = CloudKitModel.QueryFilter
     /// An order of the results. Evidence: archived reference.
     package typealias QuerySort = CloudKitModel.QuerySort
@@ -256,22 +249,22 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read(Components.Schemas.RecordQuery.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read(Components.Schemas.RecordQuery.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("query", in: "QueryRecordsRequest") }
@@ -345,14 +338,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.records = v0
@@ -413,16 +406,16 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.RecordLookup].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.RecordLookup].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("records", in: "LookupRecordsRequest") }
@@ -481,14 +474,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("recordName", in: "RecordLookup") }
@@ -533,12 +526,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.records = v0
@@ -600,18 +593,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.RecordOperation].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.RecordOperation].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("operations", in: "ModifyRecordsRequest") }
@@ -666,12 +659,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.records = v0
@@ -733,18 +726,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read(Components.Schemas.ZoneID.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read(Components.Schemas.ZoneID.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("zoneID", in: "FetchRecordChangesRequest") }
@@ -814,16 +807,16 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.records = v0
@@ -874,12 +867,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.syncToken = v0
@@ -929,14 +922,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zones = v0
@@ -1021,24 +1014,24 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.ZoneChangesRequest].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 7:
-                        v7 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.ZoneChangesRequest].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("zones", in: "FetchZoneChangesRequest") }
@@ -1146,24 +1139,24 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read(Components.Schemas.ZoneID.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 7:
-                        v7 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read(Components.Schemas.ZoneID.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("zoneID", in: "ZoneChangesRequest") }
@@ -1228,10 +1221,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneChanges].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneChanges].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zones = v0
@@ -1311,26 +1304,26 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 7:
-                        v7 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
-                    case 8:
-                        v8 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                case 8:
+                    v8 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zoneID = v0
@@ -1386,7 +1379,6 @@ extension Components.Schemas {
     }
     /// Names a zone. In the shared database the owner must be named; without it the answer is `zoneID needs to have
     /// ownerRecordName field for calls to sharedb` (observed live). Evidence: archived reference, recorded.
-    ///
     package typealias ZoneID = CloudKitModel.ZoneID
     /// A zone. Evidence: archived reference, observed live.
     package typealias Zone = CloudKitModel.Zone
@@ -1425,14 +1417,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zones = v0
@@ -1473,10 +1465,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.ZoneID].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.ZoneID].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("zones", in: "LookupZonesRequest") }
@@ -1506,10 +1498,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zones = v0
@@ -1540,10 +1532,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.ZoneOperation].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.ZoneOperation].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("operations", in: "ModifyZonesRequest") }
@@ -1573,10 +1565,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zones = v0
@@ -1612,12 +1604,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.metaSyncToken = v0
@@ -1667,14 +1659,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.zones = v0
@@ -1729,14 +1721,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("value", in: "ShortGUID") }
@@ -1776,10 +1768,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.ShortGUID].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.ShortGUID].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("shortGUIDs", in: "ResolveSharesRequest") }
@@ -1809,10 +1801,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ShortGUIDResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ShortGUIDResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.results = v0
@@ -1843,10 +1835,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.ShortGUID].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.ShortGUID].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("shortGUIDs", in: "AcceptSharesRequest") }
@@ -1876,10 +1868,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ShortGUIDResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ShortGUIDResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.results = v0
@@ -2012,44 +2004,44 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ShortGUID.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Record.self)
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 7:
-                        v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Record.self)
-                    case 8:
-                        v8 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.Record].self)
-                    case 9:
-                        v9 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.UserIdentity.self)
-                    case 10:
-                        v10 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 11:
-                        v11 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 12:
-                        v12 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 13:
-                        v13 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.PotentialMatch].self)
-                    case 14:
-                        v14 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 15:
-                        v15 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 16:
-                        v16 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 17:
-                        v17 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ShortGUID.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Record.self)
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Record.self)
+                case 8:
+                    v8 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.Record].self)
+                case 9:
+                    v9 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.UserIdentity.self)
+                case 10:
+                    v10 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 11:
+                    v11 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 12:
+                    v12 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 13:
+                    v13 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.PotentialMatch].self)
+                case 14:
+                    v14 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 15:
+                    v15 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 16:
+                    v16 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 17:
+                    v17 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.shortGUID = v0
@@ -2172,12 +2164,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ContactInformation.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ContactInformation.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.participantId = v0
@@ -2218,12 +2210,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.emailAddress = v0
@@ -2266,12 +2258,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.bytes = v0
@@ -2333,16 +2325,16 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.userRecordName = v0
@@ -2406,16 +2398,16 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.NameComponents.self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.LookupInfo.self)
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.NameComponents.self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.LookupInfo.self)
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.userRecordName = v0
@@ -2475,14 +2467,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.userRecordName = v0
@@ -2523,10 +2515,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.LookupInfo].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.LookupInfo].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("lookupInfos", in: "DiscoverUsersRequest") }
@@ -2556,10 +2548,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.users = v0
@@ -2590,10 +2582,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.users = v0
@@ -2624,10 +2616,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.LookupInfo].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.LookupInfo].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("users", in: "LookupUsersByEmailRequest") }
@@ -2657,10 +2649,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.users = v0
@@ -2691,10 +2683,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.LookupInfo].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.LookupInfo].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("users", in: "LookupUsersByIDRequest") }
@@ -2724,10 +2716,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.users = v0
@@ -2758,10 +2750,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.users = v0
@@ -2800,10 +2792,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("subscriptionID", in: "SubscriptionLookup") }
@@ -2833,10 +2825,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.subscriptions = v0
@@ -2867,10 +2859,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.SubscriptionLookup].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.SubscriptionLookup].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("subscriptions", in: "LookupSubscriptionsRequest") }
@@ -2900,10 +2892,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.subscriptions = v0
@@ -2934,10 +2926,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.SubscriptionOperation].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.SubscriptionOperation].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("operations", in: "ModifySubscriptionsRequest") }
@@ -2967,10 +2959,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.subscriptions = v0
@@ -3006,12 +2998,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read([Components.Schemas.AssetUploadRequest].self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read([Components.Schemas.AssetUploadRequest].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("tokens", in: "RequestAssetUploadsRequest") }
@@ -3056,14 +3048,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readString()
-                    case 2:
-                        v2 = try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readString()
+                case 2:
+                    v2 = try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v1 else { throw reader.missingKey("recordType", in: "AssetUploadRequest") }
@@ -3102,10 +3094,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.AssetUploadToken].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.AssetUploadToken].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.tokens = v0
@@ -3162,18 +3154,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.recordName = v0
@@ -3223,10 +3215,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read(Components.Schemas.Asset.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read(Components.Schemas.Asset.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("singleFile", in: "UploadAssetResponse") }
@@ -3270,14 +3262,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.read(Components.Schemas.ZoneID.self)
-                    case 1:
-                        v1 = try reader.read([Components.Schemas.AssetField].self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.read(Components.Schemas.ZoneID.self)
+                case 1:
+                    v1 = try reader.read([Components.Schemas.AssetField].self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("zoneID", in: "RereferenceAssetsRequest") }
@@ -3321,12 +3313,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readString()
-                    case 1:
-                        v1 = try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("recordName", in: "AssetField") }
@@ -3360,10 +3352,10 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.AssetResult].self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.AssetResult].self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.assets = v0
@@ -3383,11 +3375,11 @@ extension Components.Schemas {
         case AssetError(Components.Schemas.AssetError)
         case Asset(Components.Schemas.Asset)
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Components.Schemas.AssetError = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.AssetError in try reader.read(Components.Schemas.AssetError.self) }) {
+            if let value: Components.Schemas.AssetError = reader.attempt(Components.Schemas.AssetError.self) {
                 self = .AssetError(value)
                 return
             }
-            if let value: Components.Schemas.Asset = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.read(Components.Schemas.Asset.self) }) {
+            if let value: Components.Schemas.Asset = reader.attempt(Components.Schemas.Asset.self) {
                 self = .Asset(value)
                 return
             }
@@ -3395,10 +3387,10 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
-                case .AssetError(let value):
-                    writer.write(value)
-                case .Asset(let value):
-                    writer.write(value)
+            case .AssetError(let value):
+                writer.write(value)
+            case .Asset(let value):
+                writer.write(value)
             }
         }
     }
@@ -3445,18 +3437,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v2 else { throw reader.missingKey("serverErrorCode", in: "AssetError") }
@@ -3511,12 +3503,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("apnsEnvironment", in: "CreateDeviceTokenRequest") }
@@ -3565,14 +3557,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.apnsEnvironment = v0
@@ -3623,14 +3615,14 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readString()
-                    case 1:
-                        v1 = try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             guard let v0 else { throw reader.missingKey("apnsEnvironment", in: "RegisterDeviceTokenRequest") }
@@ -3672,12 +3664,12 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushPresentation.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushContent.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushPresentation.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushContent.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.aps = v0
@@ -3738,18 +3730,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushAlert.self)
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushAlert.self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.contentAvailable = v0
@@ -3826,18 +3818,18 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
                 }
             }
             self.body = v0
@@ -3932,24 +3924,24 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
-                    case 7:
-                        v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.ce = v0
@@ -4075,22 +4067,22 @@ extension Components.Schemas {
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
-                    case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 2:
-                        v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 3:
-                        v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 4:
-                        v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                    case 5:
-                        v5 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                    case 6:
-                        v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.AfPayload.self)
-                    default:
-                        try reader.skipValue()
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.AfPayload.self)
+                default:
+                    try reader.skipValue()
                 }
             }
             self.dbs = v0

@@ -26,7 +26,6 @@ package protocol APIProtocol: Sendable {
     ///
     /// Without a `zoneID` the default zone is asked. In the shared database each zone identifier must name its owner.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
     func queryRecords(_ input: Operations.QueryRecords.Input) async throws -> Operations.QueryRecords.Output
     /// Fetches records by name.
@@ -34,7 +33,6 @@ package protocol APIProtocol: Sendable {
     /// Returns one result per requested name, in the order of the request. A name without a record gives an item
     /// error NOT_FOUND with the reason `Record not found`. Evidence: archived reference; the text of the reason: peer
     /// clients.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
     func lookupRecords(_ input: Operations.LookupRecords.Input) async throws -> Operations.LookupRecords.Output
@@ -56,7 +54,6 @@ package protocol APIProtocol: Sendable {
     /// TIMESTAMP.`, `encrypted fields are not supported in the public database` (BAD_REQUEST). Evidence: observed
     /// live, native framework.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     func modifyRecords(_ input: Operations.ModifyRecords.Input) async throws -> Operations.ModifyRecords.Output
     /// Fetches the changes of one zone. Use fetchZoneChanges instead.
@@ -64,7 +61,6 @@ package protocol APIProtocol: Sendable {
     /// Deprecated in favour of `changes/zone` (operation `fetchZoneChanges`). Works on custom zones of the private
     /// and the shared database only; the default zone is answered with BAD_REQUEST, `cannot get changes in default
     /// zone`. Evidence: archived reference; the answer for the default zone: observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
     @available(*, deprecated)
@@ -77,7 +73,6 @@ package protocol APIProtocol: Sendable {
     /// record on request. The database in the path is `public`. Public shares can be resolved without a signed-in
     /// user. Evidence: archived reference, CloudKit JS, recorded.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
     func resolveShares(_ input: Operations.ResolveShares.Input) async throws -> Operations.ResolveShares.Output
     /// Accepts shares on behalf of the signed-in user.
@@ -86,7 +81,6 @@ package protocol APIProtocol: Sendable {
     /// appear in the caller's shared database. The database in the path is `public`. Evidence: archived reference,
     /// CloudKit JS.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
     func acceptShares(_ input: Operations.AcceptShares.Input) async throws -> Operations.AcceptShares.Output
     /// Fetches which zones changed.
@@ -94,7 +88,6 @@ package protocol APIProtocol: Sendable {
     /// Lists the zones changed or removed since the given token, or all zones when there is none. Private and shared
     /// databases only. With nothing new the list is empty, yet the returned token may differ from the one sent.
     /// Evidence: archived reference, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
     func fetchDatabaseChanges(
@@ -117,7 +110,6 @@ package protocol APIProtocol: Sendable {
     /// An empty string as token is not the same as no token (unconfirmed what it means): never send it. The code for
     /// a token that is too old is unconfirmed; peer clients expect CHANGE_TOKEN_EXPIRED.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
     func fetchZoneChanges(
         _ input: Operations.FetchZoneChanges.Input
@@ -127,7 +119,6 @@ package protocol APIProtocol: Sendable {
     /// Lists every zone; a public database has only the default one. POST with `{}` works as well. Evidence: archived
     /// reference, recorded. That a private database's list holds the default zone is inferred.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output
     /// Fetches zones by identifier.
@@ -135,7 +126,6 @@ package protocol APIProtocol: Sendable {
     /// Returns one result per zone identifier, in order; a zone that does not exist is a zone error ZONE_NOT_FOUND.
     /// Evidence: archived reference, CloudKit JS (which sends an array although the archived page calls it a
     /// dictionary).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
     func lookupZones(_ input: Operations.LookupZones.Input) async throws -> Operations.LookupZones.Output
@@ -147,7 +137,6 @@ package protocol APIProtocol: Sendable {
     /// EXISTS) and the exact acknowledgement of a delete are unconfirmed; deleting a missing zone gives
     /// ZONE_NOT_FOUND according to peer clients.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
     func modifyZones(_ input: Operations.ModifyZones.Input) async throws -> Operations.ModifyZones.Output
     /// Fetches which zones changed, the older way. Use fetchDatabaseChanges instead.
@@ -155,7 +144,6 @@ package protocol APIProtocol: Sendable {
     /// Deprecated in favour of `changes/database` (operation `fetchDatabaseChanges`). The token is called
     /// `metaSyncToken` both ways; under any other name it is silently ignored and the first page comes again.
     /// Evidence: archived reference, observed live (the archived page once says `syncToken`, which is wrong).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
     @available(*, deprecated)
@@ -168,14 +156,12 @@ package protocol APIProtocol: Sendable {
     /// prints. The documented database is `public`; the private one answers, too (observed live). Names are present
     /// when the user allows it. A server-to-server key is refused with 401 AUTHENTICATION_FAILED (observed live).
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     func fetchCaller(_ input: Operations.FetchCaller.Input) async throws -> Operations.FetchCaller.Output
     /// Fetches the signed-in user, the older way. Use fetchCaller instead.
     ///
     /// Deprecated in favour of `users/caller` (operation `fetchCaller`). Names are present only when the user can be
     /// discovered. Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
     @available(*, deprecated)
@@ -187,7 +173,6 @@ package protocol APIProtocol: Sendable {
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
     /// INTERNAL_ERROR, also to Apple's own client (observed live). The database in the path is `public`.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
     func discoverAllUsers(
         _ input: Operations.DiscoverAllUsers.Input
@@ -198,13 +183,11 @@ package protocol APIProtocol: Sendable {
     /// refused with BAD_REQUEST `endpoint not applicable in the database type 'privatedb'` (or `'sharedb'`).
     /// Evidence: archived reference, CloudKit JS; the refusal: observed live.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
     func discoverUsers(_ input: Operations.DiscoverUsers.Input) async throws -> Operations.DiscoverUsers.Output
     /// Finds users by email address. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
     @available(*, deprecated)
@@ -214,7 +197,6 @@ package protocol APIProtocol: Sendable {
     /// Finds users by user record name. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
     @available(*, deprecated)
@@ -226,7 +208,6 @@ package protocol APIProtocol: Sendable {
     /// Deprecated in favour of GET `users/discover` (operation `discoverAllUsers`). The request has no body.
     /// Evidence: archived reference.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     @available(*, deprecated)
     func lookupContacts(_ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output
@@ -236,7 +217,6 @@ package protocol APIProtocol: Sendable {
     /// Evidence: archived reference; the owner of a key's subscriptions: observed live. Use on the shared database is
     /// unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
     func listSubscriptions(
         _ input: Operations.ListSubscriptions.Input
@@ -245,7 +225,6 @@ package protocol APIProtocol: Sendable {
     ///
     /// Returns one result per identifier, in order. CloudKit JS sends the database segment; the path printed in the
     /// archived reference lacks it.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
     func lookupSubscriptions(
@@ -260,7 +239,6 @@ package protocol APIProtocol: Sendable {
     /// What `update` does beyond changing an existing subscription, and a create without an identifier, are
     /// unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
     func modifySubscriptions(
         _ input: Operations.ModifySubscriptions.Input
@@ -274,7 +252,6 @@ package protocol APIProtocol: Sendable {
     /// observed live. An unknown type or field gives BAD_REQUEST according to peer clients. Use on the shared
     /// database is unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     func requestAssetUploads(
         _ input: Operations.RequestAssetUploads.Input
@@ -283,7 +260,6 @@ package protocol APIProtocol: Sendable {
     ///
     /// An asset read from a record has no receipt and so cannot be saved elsewhere; this call gives it one. Evidence:
     /// archived reference, CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
     func rereferenceAssets(
@@ -297,7 +273,6 @@ package protocol APIProtocol: Sendable {
     /// and backs off from 10 ms to 1 s after failures. Which credentials are needed is unconfirmed; Apple's own
     /// client sends those of the user.
     ///
-    ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
     func createDeviceToken(
         _ input: Operations.CreateDeviceToken.Input
@@ -306,7 +281,6 @@ package protocol APIProtocol: Sendable {
     ///
     /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
     /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     func registerDeviceToken(
@@ -332,7 +306,6 @@ extension APIProtocol {
     ///
     /// Without a `zoneID` the default zone is asked. In the shared database each zone identifier must name its owner.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
     package func queryRecords(
         path: Operations.QueryRecords.Input.Path,
@@ -347,7 +320,6 @@ extension APIProtocol {
     /// Returns one result per requested name, in the order of the request. A name without a record gives an item
     /// error NOT_FOUND with the reason `Record not found`. Evidence: archived reference; the text of the reason: peer
     /// clients.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
     package func lookupRecords(
@@ -376,7 +348,6 @@ extension APIProtocol {
     /// TIMESTAMP.`, `encrypted fields are not supported in the public database` (BAD_REQUEST). Evidence: observed
     /// live, native framework.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     package func modifyRecords(
         path: Operations.ModifyRecords.Input.Path,
@@ -391,7 +362,6 @@ extension APIProtocol {
     /// Deprecated in favour of `changes/zone` (operation `fetchZoneChanges`). Works on custom zones of the private
     /// and the shared database only; the default zone is answered with BAD_REQUEST, `cannot get changes in default
     /// zone`. Evidence: archived reference; the answer for the default zone: observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
     @available(*, deprecated)
@@ -408,7 +378,6 @@ extension APIProtocol {
     /// record on request. The database in the path is `public`. Public shares can be resolved without a signed-in
     /// user. Evidence: archived reference, CloudKit JS, recorded.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
     package func resolveShares(
         path: Operations.ResolveShares.Input.Path,
@@ -423,7 +392,6 @@ extension APIProtocol {
     /// appear in the caller's shared database. The database in the path is `public`. Evidence: archived reference,
     /// CloudKit JS.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
     package func acceptShares(
         path: Operations.AcceptShares.Input.Path,
@@ -437,7 +405,6 @@ extension APIProtocol {
     /// Lists the zones changed or removed since the given token, or all zones when there is none. Private and shared
     /// databases only. With nothing new the list is empty, yet the returned token may differ from the one sent.
     /// Evidence: archived reference, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
     package func fetchDatabaseChanges(
@@ -464,7 +431,6 @@ extension APIProtocol {
     /// An empty string as token is not the same as no token (unconfirmed what it means): never send it. The code for
     /// a token that is too old is unconfirmed; peer clients expect CHANGE_TOKEN_EXPIRED.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
     package func fetchZoneChanges(
         path: Operations.FetchZoneChanges.Input.Path,
@@ -478,7 +444,6 @@ extension APIProtocol {
     /// Lists every zone; a public database has only the default one. POST with `{}` works as well. Evidence: archived
     /// reference, recorded. That a private database's list holds the default zone is inferred.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     package func listZones(
         path: Operations.ListZones.Input.Path,
@@ -491,7 +456,6 @@ extension APIProtocol {
     /// Returns one result per zone identifier, in order; a zone that does not exist is a zone error ZONE_NOT_FOUND.
     /// Evidence: archived reference, CloudKit JS (which sends an array although the archived page calls it a
     /// dictionary).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
     package func lookupZones(
@@ -509,7 +473,6 @@ extension APIProtocol {
     /// EXISTS) and the exact acknowledgement of a delete are unconfirmed; deleting a missing zone gives
     /// ZONE_NOT_FOUND according to peer clients.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
     package func modifyZones(
         path: Operations.ModifyZones.Input.Path,
@@ -523,7 +486,6 @@ extension APIProtocol {
     /// Deprecated in favour of `changes/database` (operation `fetchDatabaseChanges`). The token is called
     /// `metaSyncToken` both ways; under any other name it is silently ignored and the first page comes again.
     /// Evidence: archived reference, observed live (the archived page once says `syncToken`, which is wrong).
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
     @available(*, deprecated)
@@ -540,7 +502,6 @@ extension APIProtocol {
     /// prints. The documented database is `public`; the private one answers, too (observed live). Names are present
     /// when the user allows it. A server-to-server key is refused with 401 AUTHENTICATION_FAILED (observed live).
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     package func fetchCaller(
         path: Operations.FetchCaller.Input.Path,
@@ -552,7 +513,6 @@ extension APIProtocol {
     ///
     /// Deprecated in favour of `users/caller` (operation `fetchCaller`). Names are present only when the user can be
     /// discovered. Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
     @available(*, deprecated)
@@ -567,7 +527,6 @@ extension APIProtocol {
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
     /// INTERNAL_ERROR, also to Apple's own client (observed live). The database in the path is `public`.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
     package func discoverAllUsers(
         path: Operations.DiscoverAllUsers.Input.Path,
@@ -581,7 +540,6 @@ extension APIProtocol {
     /// refused with BAD_REQUEST `endpoint not applicable in the database type 'privatedb'` (or `'sharedb'`).
     /// Evidence: archived reference, CloudKit JS; the refusal: observed live.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
     package func discoverUsers(
         path: Operations.DiscoverUsers.Input.Path,
@@ -593,7 +551,6 @@ extension APIProtocol {
     /// Finds users by email address. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
     @available(*, deprecated)
@@ -607,7 +564,6 @@ extension APIProtocol {
     /// Finds users by user record name. Use discoverUsers instead.
     ///
     /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
     @available(*, deprecated)
@@ -623,7 +579,6 @@ extension APIProtocol {
     /// Deprecated in favour of GET `users/discover` (operation `discoverAllUsers`). The request has no body.
     /// Evidence: archived reference.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     @available(*, deprecated)
     package func lookupContacts(
@@ -638,7 +593,6 @@ extension APIProtocol {
     /// Evidence: archived reference; the owner of a key's subscriptions: observed live. Use on the shared database is
     /// unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
     package func listSubscriptions(
         path: Operations.ListSubscriptions.Input.Path,
@@ -650,7 +604,6 @@ extension APIProtocol {
     ///
     /// Returns one result per identifier, in order. CloudKit JS sends the database segment; the path printed in the
     /// archived reference lacks it.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
     package func lookupSubscriptions(
@@ -669,7 +622,6 @@ extension APIProtocol {
     /// What `update` does beyond changing an existing subscription, and a create without an identifier, are
     /// unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
     package func modifySubscriptions(
         path: Operations.ModifySubscriptions.Input.Path,
@@ -687,7 +639,6 @@ extension APIProtocol {
     /// observed live. An unknown type or field gives BAD_REQUEST according to peer clients. Use on the shared
     /// database is unconfirmed.
     ///
-    ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     package func requestAssetUploads(
         path: Operations.RequestAssetUploads.Input.Path,
@@ -700,7 +651,6 @@ extension APIProtocol {
     ///
     /// An asset read from a record has no receipt and so cannot be saved elsewhere; this call gives it one. Evidence:
     /// archived reference, CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
     package func rereferenceAssets(
@@ -718,7 +668,6 @@ extension APIProtocol {
     /// and backs off from 10 ms to 1 s after failures. Which credentials are needed is unconfirmed; Apple's own
     /// client sends those of the user.
     ///
-    ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
     package func createDeviceToken(
         path: Operations.CreateDeviceToken.Input.Path,
@@ -731,7 +680,6 @@ extension APIProtocol {
     ///
     /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
     /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
-    ///
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package func registerDeviceToken(

@@ -84,8 +84,9 @@ struct DocumentReader {
     }
 
     private func text(_ node: DocumentNode?) -> String? {
-        guard let text = node?.string, !text.isEmpty else { return nil }
-        return text
+        guard var text: Substring = node?.string.map({ $0[...] }) else { return nil }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text.isEmpty ? nil : String(text)
     }
 
     // MARK: Servers, paths and operations

@@ -194,10 +194,10 @@ private struct Output {
             depth -= 1
             line("}\(trailer)")
         case .label(let header, let content):
+            depth -= 1
             line(header)
             depth += 1
             for statement in content { add(statement) }
-            depth -= 1
         }
     }
 }

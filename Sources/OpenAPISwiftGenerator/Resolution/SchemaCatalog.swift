@@ -32,6 +32,8 @@ struct SchemaCatalog: Sendable {
     private var indexByKey: [String: Int] = [:]
     /// For each component the number of the cycle it stands in, where it stands in one.
     private var cycles: [String: Int] = [:]
+    /// The same, for cycles of compositions that consume nothing of a value: `oneOf` itself.
+    private var compositionCycles: [String: Int] = [:]
     private var unsupportedReasons: [String: String] = [:]
 
     init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) throws(Diagnostic) {
@@ -42,8 +44,10 @@ struct SchemaCatalog: Sendable {
         }
         try checkReferences(diagnostics: &diagnostics)
         findUnsupported()
-        var finder = CycleFinder(catalog: self)
+        var finder = CycleFinder(catalog: self, followsProperties: true)
         cycles = finder.run()
+        finder = CycleFinder(catalog: self, followsProperties: false)
+        compositionCycles = finder.run()
     }
 
     subscript(key: String) -> Entry? {
@@ -272,6 +276,15 @@ struct SchemaCatalog: Sendable {
         }
     }
 
+    /// Whether reading a component as the member of a composition could come back to that composition without having read
+    /// anything. Of such a cycle, the later component does not try the earlier.
+    func leadsBack(from owner: String?, to entry: Entry) -> Bool {
+        guard let owner, let cycle = compositionCycles[owner], compositionCycles[entry.key] == cycle else {
+            return false
+        }
+        return (indexByKey[entry.key] ?? 0) <= (indexByKey[owner] ?? 0)
+    }
+
     /// Whether a value of one component can hold a value of another inline, and that one the first again.
     func isRecursive(from owner: String?, to entry: Entry) -> Bool {
         guard let owner, let cycle = cycles[owner] else { return false }
@@ -289,8 +302,11 @@ private struct CycleFinder {
     private var result: [String: Int] = [:]
     private var cycleCount = 0
 
-    init(catalog: SchemaCatalog) {
+    private let followsProperties: Bool
+
+    init(catalog: SchemaCatalog, followsProperties: Bool) {
         self.catalog = catalog
+        self.followsProperties = followsProperties
     }
 
     /// A step of the walk: a component and what is left of its edges.
@@ -360,6 +376,7 @@ private struct CycleFinder {
         switch catalog.shape(of: schema) {
         case .reference(let entry): result.append(entry.key)
         case .object:
+            guard followsProperties else { break }
             for property in schema.properties { collect(property.schema, into: &result) }
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
             for member in members { collect(member, into: &result) }

@@ -297,16 +297,11 @@ func headerReads(_ fields: [TranslatedParameter], from message: String, as type:
         let function: String = field.isJSON ? "jsonHeader" : "header"
         let shape: String = field.isJSON ? "" : ", \(field.shape)"
         let read: String =
-            "try \(message).\(field.type.isOptional ? function : "required\(function.prefix(1).uppercased())\(function.dropFirst())")(\(stringLiteral(field.key))\(shape), \(typeArgument(field.type.unwrapped)))"
+            "try \(message).\(field.type.isOptional ? function : "required\(function.prefix(1).uppercased())\(function.dropFirst())")(\(stringLiteral(field.key))\(shape), \(Snippets.typeArgument(field.type.unwrapped)))"
         statements.append(.line("    \(escaped(field.name)): \(read)\(index + 1 < fields.count ? "," : "")"))
     }
     statements.append(.line(")"))
     return statements
-}
-
-/// A type as an argument of a decoding function: itself, or a closure where its own conformance does not serve.
-func typeArgument(_ type: SwiftType) -> String {
-    type.containsDate ? Snippets.readerClosure(type) : "\(type.text).self"
 }
 
 /// Statements that read a body into `body`.
@@ -314,9 +309,7 @@ func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
     let names: [String] = body.cases.map { stringLiteral($0.mediaType.normalized) }
     func value(_ item: TranslatedBody.Case) -> String {
         guard item.isJSON else { return "try \(message).rawBody()" }
-        if item.type.containsDate { return "try await \(message).json(\(Snippets.readerClosure(item.type)))" }
-        let type: String = item.type.isOptional ? "(\(item.type.text))" : item.type.text
-        return "try await \(message).json(\(type).self)"
+        return "try await \(message).json(\(Snippets.typeArgument(item.type)))"
     }
     if body.cases.count == 1, let item = body.cases.first {
         return [

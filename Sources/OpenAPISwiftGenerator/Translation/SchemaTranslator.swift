@@ -240,6 +240,9 @@ struct SchemaTranslator {
         var type: SwiftType
         /// Held in a box because the type contains the struct again.
         var isBoxed: Bool
+        /// Stored under a private name and reached through a computed property: boxes, and what is deprecated, since the struct's
+        /// own code must not warn.
+        var hasPrivateStorage: Bool { isBoxed || isDeprecated }
         var documentation: String?
         var isDeprecated: Bool
     }
@@ -266,9 +269,9 @@ struct SchemaTranslator {
         let additional: Field? = additionalField(of: schema, scope: &memberScope, in: &inner)
         var members: [Declaration] = inner.declarations
         for field in fields {
-            members += storedProperty(field, scope: &memberScope)
+            members += storedProperty(field)
         }
-        if let additional { members += storedProperty(additional, scope: &memberScope) }
+        if let additional { members += storedProperty(additional) }
         members.append(memberwiseInitializer(of: fields, additional: additional, named: name))
         if !fields.isEmpty {
             members.append(codingKeys(of: fields.map { ($0.name, $0.key) }))
@@ -326,6 +329,13 @@ struct SchemaTranslator {
         }
     }
 
+    private func leadsBack(_ schema: Schema, owner: String?) -> Bool {
+        switch schemas.shape(of: schema) {
+        case .reference(let entry): schemas.leadsBack(from: owner, to: entry)
+        default: false
+        }
+    }
+
     private mutating func additionalField(
         of schema: Schema,
         scope: inout NameScope,
@@ -351,50 +361,59 @@ struct SchemaTranslator {
         )
     }
 
-    private func storedProperty(_ field: Field, scope: inout NameScope) -> [Declaration] {
-        let attributes: [String] = field.isDeprecated ? ["@available(*, deprecated)"] : []
-        guard field.isBoxed else {
+    private func storedProperty(_ field: Field) -> [Declaration] {
+        guard field.hasPrivateStorage else {
             return [
                 .property(
                     PropertyDeclaration(
                         documentation: field.documentation,
-                        attributes: attributes,
                         name: escaped(field.name),
                         type: field.type.text
                     )
                 )
             ]
         }
-        let storage: String = boxName(field)
+        let storage: String = storageName(field)
         let box: String = "OpenAPISwiftRuntime.IndirectValue<\(field.type.unwrapped.text)>"
-        let isOptional: Bool = field.type.isOptional
+        let boxType: String = field.type.isOptional ? "\(box)?" : box
         return [
             .property(
-                PropertyDeclaration(access: .private, name: storage, type: isOptional ? "\(box)?" : box)
+                PropertyDeclaration(
+                    access: .private,
+                    name: storage,
+                    type: field.isBoxed ? boxType : field.type.text
+                )
             ),
             .property(
                 PropertyDeclaration(
                     documentation: field.documentation,
-                    attributes: attributes,
+                    attributes: field.isDeprecated ? ["@available(*, deprecated)"] : [],
                     name: escaped(field.name),
                     type: field.type.text,
                     accessors: [
-                        .block("get", [.line("self.\(storage)\(isOptional ? "?" : "").value")]),
-                        .block(
-                            "set",
-                            [
-                                .line(
-                                    "self.\(storage) = \(isOptional ? "newValue.map { .init($0) }" : ".init(newValue)")"
-                                )
-                            ]
-                        ),
+                        .block("get", [.line(storedAccess(field))]),
+                        .block("set", [.line("self.\(storage) = \(storedValue(of: "newValue", field))")]),
                     ]
                 )
             ),
         ]
     }
 
-    private func boxName(_ field: Field) -> String { "__\(field.name)" }
+    private func storageName(_ field: Field) -> String {
+        field.hasPrivateStorage ? "__\(field.name)" : escaped(field.name)
+    }
+
+    /// A value as it is stored.
+    private func storedValue(of value: String, _ field: Field) -> String {
+        guard field.isBoxed else { return value }
+        return field.type.isOptional ? "\(value).map { .init($0) }" : ".init(\(value))"
+    }
+
+    /// A property's value as code inside the type gets it.
+    private func storedAccess(_ field: Field) -> String {
+        guard field.isBoxed else { return "self.\(storageName(field))" }
+        return "self.\(storageName(field))\(field.type.isOptional ? "?" : "").value"
+    }
 
     private func memberwiseInitializer(of fields: [Field], additional: Field?, named name: String) -> Declaration {
         var parameters: [FunctionDeclaration.Parameter] = []
@@ -408,13 +427,7 @@ struct SchemaTranslator {
                     defaultValue: isAdditional ? ".init()" : field.type.isOptional ? "nil" : nil
                 )
             )
-            if field.isBoxed {
-                let value: String =
-                    field.type.isOptional ? "\(escaped(field.name)).map { .init($0) }" : ".init(\(escaped(field.name)))"
-                body.append(.line("self.\(boxName(field)) = \(value)"))
-            } else {
-                body.append(.line("self.\(escaped(field.name)) = \(escaped(field.name))"))
-            }
+            body.append(.line("self.\(storageName(field)) = \(storedValue(of: escaped(field.name), field))"))
         }
         return .function(
             FunctionDeclaration(
@@ -484,12 +497,7 @@ struct SchemaTranslator {
             )
         }
         for (index, field) in fields.enumerated() {
-            if field.isBoxed {
-                let value: String = field.type.isOptional ? "v\(index).map { .init($0) }" : ".init(v\(index))"
-                body.append(.line("self.\(boxName(field)) = \(value)"))
-            } else {
-                body.append(.line("self.\(escaped(field.name)) = v\(index)"))
-            }
+            body.append(.line("self.\(storageName(field)) = \(storedValue(of: "v\(index)", field))"))
         }
         if let additional { body.append(.line("self.\(escaped(additional.name)) = additional")) }
         return Snippets.readingInitializer(body: body)
@@ -530,13 +538,13 @@ struct SchemaTranslator {
             if field.type.isOptional {
                 body.append(
                     .block(
-                        "if let value: \(field.type.unwrapped.text) = self.\(escaped(field.name))",
+                        "if let value: \(field.type.unwrapped.text) = \(storedAccess(field))",
                         [.line(key), .line(Snippets.write(field.type.unwrapped, "value"))]
                     )
                 )
             } else {
                 body.append(.line(key))
-                body.append(.line(Snippets.write(field.type, "self.\(escaped(field.name))")))
+                body.append(.line(Snippets.write(field.type, storedAccess(field))))
             }
         }
         if let additional {
@@ -569,6 +577,8 @@ struct SchemaTranslator {
         var type: SwiftType
         var isObjectLike: Bool
         var isBoxed: Bool
+        /// Whether reading tries it; trying a composition inside itself would never end.
+        var isTried: Bool
     }
 
     private mutating func parts(of members: [Schema], in place: inout Place) -> [Part] {
@@ -582,7 +592,8 @@ struct SchemaTranslator {
                     name: names.overrides[name] ?? name,
                     type: type,
                     isObjectLike: schemas.isObjectLike(member),
-                    isBoxed: isRecursive(member, owner: place.owner)
+                    isBoxed: isRecursive(member, owner: place.owner),
+                    isTried: !leadsBack(member, owner: place.owner)
                 )
             )
         }
@@ -610,20 +621,15 @@ struct SchemaTranslator {
     ) {
         var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
         let parts: [Part] = parts(of: members, in: &inner)
-        var scope = NameScope()
         let fields: [Field] = fields(of: parts, areOptional: false)
         var declarations: [Declaration] = inner.declarations
-        for field in fields { declarations += storedProperty(field, scope: &scope) }
+        for field in fields { declarations += storedProperty(field) }
         declarations.append(memberwiseInitializer(of: fields, additional: nil, named: name))
         var read: [Statement] = [.line("let start: StreamingJSON.JSONReader.Position = reader.position")]
         for (index, field) in fields.enumerated() {
             if index > 0 { read.append(.line("reader.rewind(to: start)")) }
             let value: String = Snippets.read(field.type)
-            if field.isBoxed {
-                read.append(.line("self.\(boxName(field)) = .init(\(value))"))
-            } else {
-                read.append(.line("self.\(field.name) = \(value)"))
-            }
+            read.append(.line("self.\(storageName(field)) = \(storedValue(of: value, field))"))
         }
         if fields.count < 2 { read.removeFirst() }
         declarations.append(Snippets.readingInitializer(body: read))
@@ -648,25 +654,27 @@ struct SchemaTranslator {
     ) {
         var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
         let parts: [Part] = parts(of: members, in: &inner)
-        var scope = NameScope()
         let fields: [Field] = fields(of: parts, areOptional: true)
         var declarations: [Declaration] = inner.declarations
-        for field in fields { declarations += storedProperty(field, scope: &scope) }
+        for field in fields { declarations += storedProperty(field) }
         declarations.append(memberwiseInitializer(of: fields, additional: nil, named: name))
-        var read: [Statement] = [.line("let start: StreamingJSON.JSONReader.Position = reader.position")]
+        var read: [Statement] = [
+            .line("let start: StreamingJSON.JSONReader.Position = reader.position"),
+            .line("var isMatched: Swift.Bool = false"),
+        ]
         for (index, field) in fields.enumerated() {
             let type: SwiftType = field.type.unwrapped
-            read.append(.line("let v\(index): \(type.text)? = reader.attempt(\(Snippets.readerClosure(type)))"))
+            guard parts[index].isTried else {
+                read.append(.line("let v\(index): \(type.text)? = nil"))
+                continue
+            }
+            read.append(.line("let v\(index): \(type.text)? = reader.attempt(\(Snippets.typeArgument(type)))"))
+            read.append(.line("if v\(index) != nil { isMatched = true }"))
             read.append(.line("reader.rewind(to: start)"))
         }
-        let isNoneRead: String = fields.indices.map { "v\($0) == nil" }.joined(separator: " && ")
-        read.append(.line("try reader.endAttempts(matched: !(\(isNoneRead)), in: \(stringLiteral(name)))"))
+        read.append(.line("try reader.endAttempts(matched: isMatched, in: \(stringLiteral(name)))"))
         for (index, field) in fields.enumerated() {
-            if field.isBoxed {
-                read.append(.line("self.\(boxName(field)) = v\(index).map { .init($0) }"))
-            } else {
-                read.append(.line("self.\(field.name) = v\(index)"))
-            }
+            read.append(.line("self.\(storageName(field)) = \(storedValue(of: "v\(index)", field))"))
         }
         declarations.append(Snippets.readingInitializer(body: read))
         var write: [Statement] = []
@@ -716,6 +724,8 @@ struct SchemaTranslator {
         var type: SwiftType
         /// The values of the discriminator that choose it.
         var tags: [String]
+        /// Whether reading tries it; trying a composition inside itself would never end.
+        var isTried = true
     }
 
     private mutating func declareOneOf(
@@ -759,10 +769,10 @@ struct SchemaTranslator {
             )
             read.append(.block("switch tag", cases))
         } else {
-            for alternative in alternatives {
+            for alternative in alternatives where alternative.isTried {
                 read.append(
                     .block(
-                        "if let value: \(alternative.type.text) = reader.attempt(\(Snippets.readerClosure(alternative.type)))",
+                        "if let value: \(alternative.type.text) = reader.attempt(\(Snippets.typeArgument(alternative.type)))",
                         [.line("self = .\(escaped(alternative.name))(value)"), .line("return")]
                     )
                 )
@@ -808,7 +818,10 @@ struct SchemaTranslator {
                     continue
                 }
                 guard let type = simpleType(of: member) else { continue }
-                result.append(Alternative(name: scope.claim(entry.swiftName), type: type, tags: []))
+                let isTried: Bool = !schemas.leadsBack(from: place.owner, to: entry)
+                result.append(
+                    Alternative(name: scope.claim(entry.swiftName), type: type, tags: [], isTried: isTried)
+                )
             } else {
                 let hint: String = "Case\(index + 1)Payload"
                 guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &place) else { continue }

@@ -126,7 +126,7 @@ struct ServerTranslator {
         let input: String = "\(operation.path).Input"
         if !operation.pathFields.isEmpty {
             body += reads(operation.pathFields, into: "path", as: "\(input).Path") { (field: TranslatedParameter) in
-                "try request.path(\(stringLiteral(field.key)), \(field.shape), \(typeArgument(field.type)))"
+                "try request.path(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type)))"
             }
             arguments.append("path: path")
         }
@@ -136,7 +136,7 @@ struct ServerTranslator {
                 let style: String =
                     field.style == "form" && field.explode ? "" : ", style: .\(field.style), explode: \(field.explode)"
                 return
-                    "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(typeArgument(field.type.unwrapped))\(style))"
+                    "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type.unwrapped))\(style))"
             }
             arguments.append("query: query")
         }

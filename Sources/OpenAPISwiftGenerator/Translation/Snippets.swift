@@ -50,6 +50,11 @@ enum Snippets {
         "{ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> \(type.text) in \(read(type)) }"
     }
 
+    /// A type as an argument of a reading function: itself, or a closure where its own conformance does not serve.
+    static func typeArgument(_ type: SwiftType) -> String {
+        type.containsDate ? readerClosure(type) : "\(parenthesized(type)).self"
+    }
+
     /// A statement that writes a value to `writer`.
     static func write(_ type: SwiftType, _ value: String) -> String {
         switch type {

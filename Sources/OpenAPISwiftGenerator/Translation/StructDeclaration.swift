@@ -5,20 +5,17 @@ struct StructDeclaration {
         var type: String
         var defaultValue: String?
         var documentation: String?
-        var isDeprecated = false
 
         init(
             name: String,
             type: String,
             defaultValue: String? = nil,
-            documentation: String? = nil,
-            isDeprecated: Bool = false
+            documentation: String? = nil
         ) {
             self.name = name
             self.type = type
             self.defaultValue = defaultValue
             self.documentation = documentation
-            self.isDeprecated = isDeprecated
         }
 
         init(_ parameter: TranslatedParameter) {
@@ -26,8 +23,7 @@ struct StructDeclaration {
                 name: parameter.name,
                 type: parameter.type.text,
                 defaultValue: parameter.type.isOptional ? "nil" : nil,
-                documentation: parameter.documentation,
-                isDeprecated: parameter.isDeprecated
+                documentation: parameter.documentation
             )
         }
     }
@@ -59,7 +55,6 @@ struct StructDeclaration {
                 .property(
                     PropertyDeclaration(
                         documentation: field.documentation,
-                        attributes: field.isDeprecated ? ["@available(*, deprecated)"] : [],
                         name: escaped(field.name),
                         type: field.type
                     )

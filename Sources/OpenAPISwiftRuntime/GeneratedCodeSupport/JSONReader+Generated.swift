@@ -85,6 +85,11 @@ extension JSONReader {
         }
     }
 
+    /// Tries to read a value and returns to where it began if that fails.
+    @_spi(Generated) public mutating func attempt<T: JSONReadable>(_ type: T.Type) -> T? {
+        attempt { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+    }
+
     /// Steps over the value that several attempts were made on.
     @_spi(Generated) public mutating func endAttempts(
         matched: Bool,

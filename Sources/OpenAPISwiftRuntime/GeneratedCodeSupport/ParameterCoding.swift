@@ -183,12 +183,17 @@ enum ParameterDecoder {
         return [shape]
     }
 
-    /// `a,b` as text, list or members, by the shape.
-    static func simple(_ text: some StringProtocol, _ shape: ParameterShape) -> ParameterValue {
+    /// `a,b` as text, list or members, by the shape. `isEncoded` is false where somebody took the percent-encoding away.
+    static func simple(
+        _ text: some StringProtocol,
+        _ shape: ParameterShape,
+        isEncoded: Bool = true
+    ) -> ParameterValue {
+        let decode: (Substring) -> String = { isEncoded ? PercentEncoding.decode($0) : String($0) }
         switch shape {
-        case .array: return .list(split(text))
+        case .array: return .list(split(text, decode))
         case .object:
-            let parts: [String] = split(text)
+            let parts: [String] = split(text, decode)
             var members: [(name: String, values: [String])] = []
             for index in stride(from: 0, to: parts.count - 1, by: 2) {
                 add(parts[index + 1], to: parts[index], in: &members)
@@ -196,8 +201,8 @@ enum ParameterDecoder {
             return .members(members)
         case .choice(let shapes):
             let isStructured: Bool = shapes.contains { if case .array = $0 { true } else { false } }
-            return isStructured ? .list(split(text)) : .text(PercentEncoding.decode(text))
-        case .string, .number, .boolean, .any: return .text(PercentEncoding.decode(text))
+            return isStructured ? .list(split(text, decode)) : .text(decode(Substring(text)))
+        case .string, .number, .boolean, .any: return .text(decode(Substring(text)))
         }
     }
 
@@ -213,9 +218,9 @@ enum ParameterDecoder {
         }
     }
 
-    static func split(_ text: some StringProtocol) -> [String] {
+    private static func split(_ text: some StringProtocol, _ decode: (Substring) -> String) -> [String] {
         if text.isEmpty { return [] }
-        return text.split(separator: ",", omittingEmptySubsequences: false).map { PercentEncoding.decode($0) }
+        return text.split(separator: ",", omittingEmptySubsequences: false).map { decode(Substring($0)) }
     }
 
     private static func write(

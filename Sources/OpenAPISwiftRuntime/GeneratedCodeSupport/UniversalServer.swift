@@ -209,7 +209,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         }
         // The transport has taken the percent-encoding away.
         return try ParameterDecoder.read(
-            ParameterDecoder.simple(text, shape),
+            ParameterDecoder.simple(text, shape, isEncoded: false),
             shape,
             named: name,
             dates: configuration.dateTranscoder,
