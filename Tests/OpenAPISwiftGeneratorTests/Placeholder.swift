@@ -1,1 +1,0 @@
-// The first test of OpenAPISwiftGenerator takes this file's place.
