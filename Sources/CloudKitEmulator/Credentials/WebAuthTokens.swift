@@ -109,8 +109,6 @@ extension CloudKitEmulator {
             rejection == .authenticationRequired
             ? EmulatorError.authenticationRequired
             : EmulatorError(rejection, EmulatorError.authenticationFailed.reason)
-        // Query items that were decoded as forms have spaces for `+`.
-        let text = String(text.map { $0 == " " ? "+" : $0 })
         guard
             let token = webTokenKey.open(text),
             token.expires > now,

@@ -19,7 +19,7 @@ package enum PercentEncoding {
     }
 
     /// The text behind an encoding; a `%` that begins none is kept.
-    static func decode(_ text: some StringProtocol) -> String {
+    package static func decode(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         return String(decoding: decode(text.utf8), as: UTF8.self)
     }
