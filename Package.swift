@@ -37,6 +37,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         // The client's log lines.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        // The emulator's server: an orderly end.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
         // SQLite under the emulator.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // OpenAPI documents and generator configurations written in YAML.
@@ -136,6 +138,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
         .target(
@@ -143,11 +146,14 @@ let package = Package(
             dependencies: [
                 "CloudKitEmulator",
                 "CloudKitEmulatorServer",
+                "CloudKitModel",
                 "MistKit",
+                "OpenAPISwiftAsyncHTTPClient",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .executableTarget(
@@ -175,8 +181,11 @@ let package = Package(
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
             ("MistKit", ["CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),
             ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON"]),
-            ("CloudKitEmulatorServer", ["CloudKitEmulator", "MistTesting", "MistKit"]),
-            ("MistTesting", ["MistKit"]),
+            (
+                "CloudKitEmulatorServer",
+                ["CloudKitEmulator", "CloudKitModel", "MistTesting", "MistKit", "StreamingJSON"]
+            ),
+            ("MistTesting", ["CloudKitModel", "MistKit"]),
             ("MistKitCLI", ["MistKit"]),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.

@@ -1,0 +1,191 @@
+public import CloudKitEmulator
+public import HTTPTypes
+public import Logging
+public import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// CloudKit Web Services over HTTP, with the rules of an emulator behind it.
+///
+/// A client cannot tell it from the service but by its address: the same paths, credentials, JSON, header fields and
+/// errors. It can be called in process, or listen on a socket; it answers the same either way.
+///
+/// ```swift
+/// let emulator = try CloudKitEmulator(storage: .memory)
+/// let server = try CloudKitEmulatorServer(emulator)
+/// try await server.withRunningServer { address in
+///     // http://127.0.0.1:49152/database/1/iCloud.com.example.app/development/public/records/query?ckAPIToken=…
+/// }
+/// ```
+///
+/// ## What it takes from a request
+///
+/// The query items `ckAPIToken` and `ckWebAuthToken`, or the three header fields of a server-to-server key, whose signature
+/// is verified over the request's target as it was sent and the bytes of its body. Any content type will do, unknown
+/// query items and unknown keys are ignored, and an endpoint of GET answers POST as well.
+///
+/// ## Endpoints that this release does not serve
+///
+/// `records/resolve`, `records/accept`, `users/discover`, `users/lookup/email`, `users/lookup/id`,
+/// `users/lookup/contacts`, `subscriptions/list`, `subscriptions/lookup`, `subscriptions/modify`, `assets/upload`,
+/// `assets/rereference`, `tokens/create`, `tokens/register`, and the page behind `redirectURL`. They answer as the
+/// service answers an endpoint it does not have: 404, `NOT_FOUND`, `could not find handler for endpoint`.
+///
+/// ## Topics
+///
+/// ### Making a server
+/// - ``init(_:configuration:)``
+/// - ``Configuration``
+///
+/// ### Listening on a socket
+/// - ``withRunningServer(host:port:_:)``
+/// - ``run(host:port:onReady:)``
+///
+/// ### Answering in process
+/// - ``send(_:body:baseURL:operationID:)``
+/// - ``respond(to:body:)``
+///
+/// ### Joining another server
+/// - ``register(on:)``
+public struct CloudKitEmulatorServer: Sendable {
+    /// What is the server's own choice; how the service behaves is ``CloudKitEmulator/EmulatorConfiguration``.
+    public struct Configuration: Sendable {
+        /// The number of bytes of a request's body above which it is refused: 64 MiB. The service's figure is unknown.
+        public var maximumBodySize = 64 * 1024 * 1024
+        /// Where a user can sign in, the `redirectURL` of `AUTHENTICATION_REQUIRED`; `nil` makes it `/sign-in` at the
+        /// address that the request was sent to.
+        public var signInURL: String?
+        /// What the header field `X-Responding-Instance` says.
+        public var respondingInstance = "ckdatabasews:mistkit-emulator"
+        /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
+        public var logger: Logger
+
+        /// Makes a configuration.
+        ///
+        /// - Parameter logger: Where requests are logged.
+        public init(logger: Logger = Logger(label: "CloudKitEmulatorServer")) {
+            self.logger = logger
+        }
+    }
+
+    /// The rules behind the server.
+    public let emulator: CloudKitEmulator
+    /// What is the server's own choice.
+    public let configuration: Configuration
+    let endpoints: Endpoints
+
+    /// Makes a server. It does nothing until it is called or runs.
+    ///
+    /// - Parameters:
+    ///   - emulator: The rules.
+    ///   - configuration: What is the server's own choice.
+    /// - Throws: `RouteError` should two endpoints have the same path, which they do not.
+    public init(_ emulator: CloudKitEmulator, configuration: Configuration = Configuration()) throws {
+        self.emulator = emulator
+        self.configuration = configuration
+        self.endpoints = try Endpoints(of: EndpointHandlers(emulator: emulator))
+    }
+
+    /// Answers one request, whatever it is.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its path is the target as it stands on the request line, query included.
+    ///   - body: The body of the request, or nil if it has none.
+    /// - Returns: The response and its body, which holds all its bytes.
+    /// - Throws: Only what reading the request's body throws, and `CancellationError`. All else becomes a response.
+    public func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
+        var exchange = Exchange(request, with: self)
+        do {
+            let (response, body) = try await answer(&exchange, body: body)
+            return exchange.reply(response, body: body)
+        } catch let error as UnreadableBody {
+            throw error.underlyingError
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return exchange.refuse(Refusal(error))
+        }
+    }
+
+    private func answer(_ exchange: inout Exchange, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
+        var request = exchange.request
+        let (handler, parameters) = try endpoints.find(request)
+        if request.method == .options { return (exchange.preflightResponse, nil) }
+
+        let bytes = try await collect(body)
+        let authentication = try emulator.authenticate(
+            Credentials(of: request, body: bytes),
+            for: String(parameters.pathParameters["container"] ?? "")
+        )
+        exchange.nextWebAuthToken = authentication.nextWebAuthToken
+
+        request.relaxForGeneratedCode()
+        let json = request.method == .get ? nil : HTTPBody(bytes)
+        return try await EndpointHandlers.$caller.withValue(authentication.caller) {
+            try await handler(request, json, parameters)
+        }
+    }
+
+    /// The bytes of a request's body. They are needed at once: the signature is over all of them.
+    private func collect(_ body: HTTPBody?) async throws -> ArraySlice<UInt8> {
+        guard let body else { return [] }
+        do {
+            return try await ArraySlice(collecting: body, upTo: configuration.maximumBodySize)
+        } catch let error as HTTPBodyError where error.code == .tooManyBytes {
+            throw Refusal.tooLong(limit: configuration.maximumBodySize)
+        } catch {
+            throw UnreadableBody(underlyingError: error)
+        }
+    }
+
+    /// Registers the endpoints on a transport, to join the emulator to a server of one's own.
+    ///
+    /// Requests to other paths are that transport's to answer; so the service's 404 and what it says to preflight
+    /// requests to unknown paths are not there.
+    ///
+    /// - Parameter transport: Where the endpoints are registered.
+    /// - Throws: What the transport throws.
+    public func register(on transport: some ServerTransport) throws {
+        for route in endpoints.routes {
+            try transport.register(
+                { request, body, _ in try await respond(to: request, body: body) },
+                method: route.method,
+                path: route.path
+            )
+        }
+    }
+}
+
+/// The request's body broke off: there is nobody to answer.
+private struct UnreadableBody: Error {
+    let underlyingError: any Error
+}
+
+extension CloudKitEmulatorServer: ClientTransport {
+    /// Answers the request of a client in the same process, with no socket.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - body: The body of the request, or nil if it has none.
+    ///   - baseURL: The address that the client believes in; only its path matters, and the host for `redirectURL`.
+    ///   - operationID: The operation of the document; it has no influence.
+    /// - Returns: The response and its body.
+    /// - Throws: What reading the request's body throws, and `CancellationError`.
+    public func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        try Task.checkCancellation()
+        var request = request
+        request.path = baseURL.requestTarget(appending: request.path)
+        if request.scheme == nil { request.scheme = baseURL.scheme }
+        if request.authority == nil { request.authority = baseURL.authority }
+        return try await respond(to: request, body: body)
+    }
+}

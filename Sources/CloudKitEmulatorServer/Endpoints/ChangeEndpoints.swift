@@ -1,0 +1,78 @@
+import CloudKitEmulator
+import CloudKitModel
+import CloudKitWebServices
+
+extension EndpointHandlers {
+    func fetchDatabaseChanges(
+        _ input: Operations.FetchDatabaseChanges.Input
+    ) async throws -> Operations.FetchDatabaseChanges.Output {
+        let request = try input.body.json
+        let page = try emulator.fetchDatabaseChanges(
+            since: request.syncToken,
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            resultsLimit: request.resultsLimit,
+            as: caller
+        )
+        let reply = Components.Schemas.FetchDatabaseChangesResponse(
+            zones: page.zones,
+            syncToken: page.syncToken,
+            moreComing: page.moreComing
+        )
+        return .ok(.init(body: .json(reply)))
+    }
+
+    func fetchZoneChanges(
+        _ input: Operations.FetchZoneChanges.Input
+    ) async throws -> Operations.FetchZoneChanges.Output {
+        let request = try input.body.json
+        let results = try emulator.fetchZoneChanges(
+            request.zones.map { ZoneChangesRequest($0, defaults: request) },
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            as: caller
+        )
+        let reply = Components.Schemas.FetchZoneChangesResponse(zones: results.map { .init($0) })
+        return .ok(.init(body: .json(reply)))
+    }
+}
+
+extension ZoneChangesRequest {
+    /// What is asked of one zone: its own keys, then those of the request. The flag for numbers has two spellings, one of
+    /// CloudKit JS and one of Apple's page.
+    fileprivate init(
+        _ zone: Components.Schemas.ZoneChangesRequest,
+        defaults: Components.Schemas.FetchZoneChangesRequest
+    ) {
+        self.init(
+            zoneID: zone.zoneID,
+            syncToken: zone.syncToken ?? defaults.syncToken,
+            reverse: zone.reverse ?? defaults.reverse ?? false,
+            desiredKeys: zone.desiredKeys ?? defaults.desiredKeys,
+            numbersAsStrings: zone.numbersAsStrings ?? zone.numberAsStrings
+                ?? defaults.numbersAsStrings ?? defaults.numberAsStrings ?? false,
+            resultsLimit: zone.resultsLimit ?? defaults.resultsLimit,
+            desiredRecordTypes: zone.desiredRecordTypes ?? defaults.desiredRecordTypes
+        )
+    }
+}
+
+extension Components.Schemas.ZoneChanges {
+    fileprivate init(_ result: ZoneChangesResult) {
+        switch result {
+        case .changes(let changes):
+            self.init(
+                zoneID: changes.zoneID,
+                records: changes.records,
+                syncToken: changes.syncToken,
+                moreComing: changes.moreComing,
+                reverse: changes.reverse ? true : nil
+            )
+        case .failure(let error):
+            self.init(
+                zoneID: error.zoneID,
+                serverErrorCode: error.serverErrorCode.rawValue,
+                reason: error.reason,
+                retryAfter: error.retryAfter
+            )
+        }
+    }
+}

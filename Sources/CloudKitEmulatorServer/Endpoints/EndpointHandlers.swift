@@ -1,0 +1,15 @@
+import CloudKitEmulator
+import CloudKitWebServices
+
+/// The operations of the document, answered by an emulator's rules.
+///
+/// Each handler takes a request's parts to the rules and the reply's parts back; it decides nothing. What the rules throw
+/// becomes a response in ``Refusal``.
+struct EndpointHandlers: APIProtocol {
+    /// Who makes the request that the present task answers.
+    @TaskLocal static var caller = Caller.anonymous
+
+    let emulator: CloudKitEmulator
+
+    var caller: Caller { Self.caller }
+}

@@ -1,0 +1,93 @@
+import CloudKitEmulator
+import CloudKitModel
+import HTTPTypes
+import Logging
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One request on its way, and the header fields that every response to it bears.
+struct Exchange {
+    let request: HTTPRequest
+    /// The web token for the caller's next request, once the present one was accepted.
+    var nextWebAuthToken: String?
+    private let uuid: String
+    private let configuration: CloudKitEmulatorServer.Configuration
+
+    init(_ request: HTTPRequest, with server: CloudKitEmulatorServer) {
+        self.request = request
+        self.uuid = UUID().uuidString.lowercased()
+        self.configuration = server.configuration
+    }
+
+    /// Completes a response.
+    func reply(_ response: HTTPResponse, body: HTTPBody?) -> (HTTPResponse, HTTPBody?) {
+        var response = response
+        response.headerFields[.requestUUID] = uuid
+        response.headerFields[.cloudKitVersion] = "1.0"
+        response.headerFields[.respondingInstance] = configuration.respondingInstance
+        response.headerFields[.webAuthToken] = nextWebAuthToken
+        if body != nil { response.headerFields[.contentType] = "application/json; charset=UTF-8" }
+        if let origin = request.headerFields[.origin] {
+            // Recorded. The token's field is ours: without it a page could not read the token from another host.
+            response.headerFields[.accessControlAllowOrigin] = origin
+            response.headerFields[.accessControlAllowCredentials] = "true"
+            response.headerFields[.accessControlExposeHeaders] =
+                "X-Apple-Request-UUID, X-Responding-Instance, Via, X-Apple-CloudKit-Web-Auth-Token"
+            response.headerFields[.vary] = "Origin"
+        }
+        log(response)
+        return (response, body)
+    }
+
+    /// Makes the response of a refusal.
+    func refuse(_ refusal: Refusal) -> (HTTPResponse, HTTPBody?) {
+        var error = refusal.error
+        error.uuid = uuid
+        if error.serverErrorCode == .authenticationRequired, error.redirectURL == nil {
+            error.redirectURL = signInURL
+        }
+        var response = HTTPResponse(status: refusal.status)
+        if let allowed = refusal.allowedMethods { response.headerFields[.allow] = allowed }
+        // An error dictionary is text and numbers; only a number that is none could keep it from being JSON.
+        let bytes = (try? JSONWriter.bytes(of: error)) ?? Array(#"{"serverErrorCode":"INTERNAL_ERROR"}"#.utf8)
+        return reply(response, body: HTTPBody(bytes))
+    }
+
+    /// What OPTIONS gets on a path that is known (observed live), and what browsers ask before they send.
+    var preflightResponse: HTTPResponse {
+        let methods = "GET, POST, PUT, DELETE"
+        var response = HTTPResponse(status: .ok, headerFields: [.allow: methods])
+        if request.headerFields[.origin] != nil {
+            response.headerFields[.accessControlAllowMethods] = methods
+            response.headerFields[.accessControlAllowHeaders] = request.headerFields[.accessControlRequestHeaders]
+        }
+        return response
+    }
+
+    private var signInURL: String {
+        if let url = configuration.signInURL { return url }
+        let scheme = request.scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"
+        return "\(scheme)://\(request.authority ?? "localhost")/sign-in"
+    }
+
+    private func log(_ response: HTTPResponse) {
+        // The query holds credentials.
+        configuration.logger.debug(
+            "\(request.method) \(request.path?.prefix { $0 != "?" } ?? "/")",
+            metadata: ["status": "\(response.status.code)", "uuid": "\(uuid)"]
+        )
+    }
+}
+
+extension HTTPField.Name {
+    static let requestUUID = Self("X-Apple-Request-UUID")!
+    static let cloudKitVersion = Self("X-Apple-CloudKit-Version")!
+    static let respondingInstance = Self("X-Responding-Instance")!
+    static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token")!
+}

@@ -1,1 +1,0 @@
-// The first source of CloudKitEmulatorServer takes this file's place.

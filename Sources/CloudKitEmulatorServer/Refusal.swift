@@ -1,0 +1,83 @@
+import CloudKitEmulator
+import CloudKitModel
+import HTTPTypes
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+/// Why a whole request is not served: the status of the response, and the error dictionary that is its body.
+///
+/// Whatever goes wrong between the request line and the response comes here.
+struct Refusal: Error {
+    var status: HTTPResponse.Status
+    var error: ErrorResponse
+    /// What the header field `Allow` says.
+    var allowedMethods: String?
+
+    /// Makes the refusal that an error stands for.
+    init(_ error: any Error) {
+        switch error {
+        case let refusal as Refusal:
+            self = refusal
+        case let error as EmulatorError:
+            self.init(error)
+        case let error as ServerError where error.underlyingError is EmulatorError || error.underlyingError is Refusal:
+            self.init(error.underlyingError)
+        case let error as ServerError where error.operationInput == nil:
+            // The request could not be read: no JSON, or not of the expected form (observed live).
+            self.init(EmulatorError(.badRequest, "BadRequestException: Unexpected input"))
+        default:
+            self.init(EmulatorError(.internalError, "the emulator failed to answer"))
+        }
+    }
+
+    init(_ error: EmulatorError) {
+        self.status = HTTPResponse.Status(of: error.serverErrorCode)
+        self.error = ErrorResponse(
+            serverErrorCode: error.serverErrorCode,
+            reason: error.reason,
+            retryAfter: error.retryAfter,
+            redirectURL: error.redirectURL
+        )
+    }
+
+    /// The path is known, the method is not. The service was seen to answer 405 with `Allow`; its words are not known.
+    static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Refusal {
+        var refusal = Refusal(EmulatorError(.badRequest, "method not allowed"))
+        refusal.status = .methodNotAllowed
+        refusal.allowedMethods = (allowed + [.options]).map(\.rawValue).joined(separator: ", ")
+        return refusal
+    }
+
+    /// The body is longer than the server takes. What the service says is not known.
+    static func tooLong(limit: Int) -> Refusal {
+        var refusal = Refusal(EmulatorError(.badRequest, "the request body is longer than \(limit) bytes"))
+        refusal.status = .contentTooLarge
+        return refusal
+    }
+}
+
+extension EmulatorError {
+    /// What the service answers on a path it does not know (observed live).
+    static let noHandler = EmulatorError(.notFound, "could not find handler for endpoint")
+}
+
+extension HTTPResponse.Status {
+    /// The status that goes with a code when a whole request fails (Apple's archived page "Error Codes").
+    init(of code: ServerErrorCode) {
+        self =
+            switch code {
+            case .accessDenied: .forbidden
+            case .authenticationFailed: .unauthorized
+            case .authenticationRequired: .misdirectedRequest
+            case .conflict, .exists: .conflict
+            case .internalError: .internalServerError
+            case .notFound, .zoneNotFound: .notFound
+            case .quotaExceeded: .contentTooLarge
+            case .throttled: .tooManyRequests
+            // No source gives the status of ZONE_BUSY.
+            case .tryAgainLater, .zoneBusy: .serviceUnavailable
+            case .validatingReferenceError: .preconditionFailed
+            default: .badRequest
+            }
+    }
+}
