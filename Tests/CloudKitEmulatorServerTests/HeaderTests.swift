@@ -1,0 +1,93 @@
+import CloudKitModel
+import Foundation
+import HTTPTypes
+import MistTesting
+import StreamingJSON
+import Testing
+
+/// The header fields of responses, and what browsers ask before they send.
+struct HeaderTests {
+    static let connections = EmulatorConnection.allCases
+
+    /// The fields that are the server's word; a socket adds `date` and `content-length`.
+    private func fields(_ reply: Reply) -> [String: String] {
+        var fields: [String: String] = [:]
+        for field in reply.headerFields where !["date", "content-length"].contains(field.name.canonicalName) {
+            fields[field.name.canonicalName] = field.value
+        }
+        return fields
+    }
+
+    @Test(arguments: connections)
+    func everyResponseBearsTheServicesFields(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let replies = [
+                try await emulator.get("zones/list"),
+                try await emulator.get("zones/list", as: .nobody),
+                try await emulator.get("no/such"),
+                try await emulator.post("records/query", "nonsense"),
+            ]
+            #expect(replies.map(\.status) == [200, 401, 404, 400])
+            for reply in replies {
+                let uuid = try #require(reply.headerFields[.requestUUID])
+                #expect(
+                    fields(reply) == [
+                        "content-type": "application/json; charset=UTF-8",
+                        "x-apple-request-uuid": uuid,
+                        "x-apple-cloudkit-version": "1.0",
+                        "x-responding-instance": "ckdatabasews:mistkit-emulator",
+                    ]
+                )
+                #expect(UUID(uuidString: uuid) != nil)
+                if reply.status != 200 { #expect(reply.json["uuid"] == .string(uuid)) }
+            }
+            #expect(Set(replies.map { $0.headerFields[.requestUUID] }).count == replies.count)
+        }
+    }
+
+    @Test(arguments: connections)
+    func aPageOfAnyOriginMayReadTheResponse(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let origin: HTTPFields = [.origin: "https://example.com"]
+            let success = try await emulator.get("zones/list", in: .private, as: .user, headerFields: origin)
+            let failure = try await emulator.get("zones/list", as: .nobody, headerFields: origin)
+            #expect([success, failure].map(\.status) == [200, 401])
+            for reply in [success, failure] {
+                let access = fields(reply).filter { $0.key.hasPrefix("access-control") || $0.key == "vary" }
+                #expect(
+                    access == [
+                        "access-control-allow-origin": "https://example.com",
+                        "access-control-allow-credentials": "true",
+                        "access-control-expose-headers":
+                            "X-Apple-Request-UUID, X-Responding-Instance, Via, X-Apple-CloudKit-Web-Auth-Token",
+                        "vary": "Origin",
+                    ]
+                )
+            }
+        }
+    }
+
+    @Test(arguments: connections)
+    func aBrowserMayAskBeforeItSends(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let preflight = try await emulator.send(
+                .options,
+                emulator.path("records/query", in: .private),
+                as: .nobody,
+                nil,
+                [
+                    .origin: "https://example.com",
+                    .accessControlRequestMethod: "POST",
+                    .accessControlRequestHeaders: "content-type,x-apple-cloudkit-request-keyid",
+                ]
+            )
+            #expect(preflight.status == 200)
+            #expect(preflight.json == .null)
+            #expect(preflight.headerFields[.accessControlAllowOrigin] == "https://example.com")
+            #expect(preflight.headerFields[.accessControlAllowMethods] == "GET, POST, PUT, DELETE")
+            #expect(
+                preflight.headerFields[.accessControlAllowHeaders] == "content-type,x-apple-cloudkit-request-keyid"
+            )
+        }
+    }
+}

@@ -1,1 +1,0 @@
-// The first test of CloudKitEmulatorServer takes this file's place.

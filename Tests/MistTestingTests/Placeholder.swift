@@ -1,1 +1,0 @@
-// The first test of MistTesting takes this file's place.
