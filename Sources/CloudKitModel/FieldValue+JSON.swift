@@ -135,104 +135,90 @@ extension FieldValue: JSONBackedCodable {
             writer.writeRaw(verbatim.json)
         case .encrypted(let value):
             writer.beginObject()
-            value.writeMembers(to: &writer)
+            value.plain.writeMembers(to: &writer)
             writer.key("isEncrypted")
             writer.write(true)
             writer.endObject()
         default:
-            writer.beginObject()
-            writeMembers(to: &writer)
-            writer.endObject()
+            // What stands around the value is written in one piece where there is no white space in it.
+            if let end = compactEnd, writer.beginCompactObject(#"{"value":"#) {
+                writeValue(to: &writer)
+                writer.endCompactObject(end)
+            } else {
+                writer.beginObject()
+                writeMembers(to: &writer)
+                writer.endObject()
+            }
         }
     }
 
     /// Writes `"value":…,"type":…`.
     private func writeMembers(to writer: inout JSONWriter) {
-        switch self {
-        case .encrypted, .verbatim:
-            // Only inside of another `encrypted`: the value is encrypted once.
-            plain.writeMembers(to: &writer)
-            return
-        default:
-            writer.key("value")
+        writer.key("value")
+        writeValue(to: &writer)
+        if let type {
+            writer.key("type")
+            writer.write(type.rawValue)
         }
+    }
+
+    /// Writes the value alone, without its wrappings.
+    private func writeValue(to writer: inout JSONWriter) {
         switch self {
-        case .string(let value):
-            writer.write(value)
-            writer.writeType("STRING")
-        case .int64(let value):
-            writer.write(value)
-            writer.writeType("INT64")
-        case .double(let value):
-            writer.write(value)
-            writer.writeType("DOUBLE")
-        case .timestamp(let value):
-            writer.write(milliseconds: value)
-            writer.writeType("TIMESTAMP")
-        case .bytes(let value):
-            writer.writeBase64(value)
-            writer.writeType("BYTES")
-        case .reference(let value):
-            writer.write(value)
-            writer.writeType("REFERENCE")
-        case .asset(let value):
-            writer.write(value)
-            writer.writeType("ASSETID")
-        case .location(let value):
-            writer.write(value)
-            writer.writeType("LOCATION")
-        case .stringList(let values):
-            writer.write(values)
-            writer.writeType("STRING_LIST")
-        case .int64List(let values):
-            writer.write(values)
-            writer.writeType("INT64_LIST")
-        case .doubleList(let values):
-            writer.write(values)
-            writer.writeType("DOUBLE_LIST")
+        case .string(let value): writer.write(value)
+        case .int64(let value): writer.write(value)
+        case .double(let value): writer.write(value)
+        case .timestamp(let value): writer.write(milliseconds: value)
+        case .bytes(let value): writer.writeBase64(value)
+        case .reference(let value): writer.write(value)
+        case .asset(let value): writer.write(value)
+        case .location(let value): writer.write(value)
+        case .stringList(let values): writer.write(values)
+        case .int64List(let values): writer.write(values)
+        case .doubleList(let values): writer.write(values)
         case .timestampList(let values):
             writer.beginArray()
             for value in values {
                 writer.write(milliseconds: value)
             }
             writer.endArray()
-            writer.writeType("TIMESTAMP_LIST")
         case .bytesList(let values):
             writer.beginArray()
             for value in values {
                 writer.writeBase64(value)
             }
             writer.endArray()
-            writer.writeType("BYTES_LIST")
-        case .referenceList(let values):
-            writer.write(values)
-            writer.writeType("REFERENCE_LIST")
-        case .assetList(let values):
-            writer.write(values)
-            writer.writeType("ASSETID_LIST")
-        case .locationList(let values):
-            writer.write(values)
-            writer.writeType("LOCATION_LIST")
-        case .null:
-            writer.writeNull()
-        case .unknown(let type, let value):
-            writer.writeRaw(value)
-            if let type {
-                writer.key("type")
-                writer.write(type.rawValue)
-            }
-        case .encrypted, .verbatim:
-            break
+        case .referenceList(let values): writer.write(values)
+        case .assetList(let values): writer.write(values)
+        case .locationList(let values): writer.write(values)
+        case .null: writer.writeNull()
+        case .unknown(_, let value): writer.writeRaw(value)
+        case .encrypted, .verbatim: plain.writeValue(to: &writer)
         }
     }
-}
 
-extension JSONWriter {
-    /// Writes the member `type` of a field dictionary.
-    @inline(__always)
-    fileprivate mutating func writeType(_ type: StaticString) {
-        key("type")
-        write(type)
+    /// What follows the value in compact JSON.
+    private var compactEnd: StaticString? {
+        switch self {
+        case .string: #","type":"STRING"}"#
+        case .int64: #","type":"INT64"}"#
+        case .double: #","type":"DOUBLE"}"#
+        case .timestamp: #","type":"TIMESTAMP"}"#
+        case .bytes: #","type":"BYTES"}"#
+        case .reference: #","type":"REFERENCE"}"#
+        case .asset: #","type":"ASSETID"}"#
+        case .location: #","type":"LOCATION"}"#
+        case .stringList: #","type":"STRING_LIST"}"#
+        case .int64List: #","type":"INT64_LIST"}"#
+        case .doubleList: #","type":"DOUBLE_LIST"}"#
+        case .timestampList: #","type":"TIMESTAMP_LIST"}"#
+        case .bytesList: #","type":"BYTES_LIST"}"#
+        case .referenceList: #","type":"REFERENCE_LIST"}"#
+        case .assetList: #","type":"ASSETID_LIST"}"#
+        case .locationList: #","type":"LOCATION_LIST"}"#
+        case .null: "}"
+        case .unknown, .encrypted, .verbatim: nil
+        }
     }
 }
 

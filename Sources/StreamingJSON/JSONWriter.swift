@@ -271,6 +271,30 @@ public struct JSONWriter: ~Copyable {
         value.write(json: &self)
     }
 
+    // MARK: Fixed parts
+
+    /// Opens an object with its first key at once, where JSON is written without white space.
+    ///
+    /// - Parameter text: A brace, a key and a colon.
+    /// - Returns: `false`, and nothing is written, where white space is.
+    package mutating func beginCompactObject(_ text: StaticString) -> Bool {
+        guard !options.contains(.prettyPrinted) else { return false }
+        prepareValue()
+        append(text)
+        depth &+= 1
+        place = .afterKey
+        return true
+    }
+
+    /// Writes the last members of an object that ``beginCompactObject(_:)`` opened, and closes it.
+    ///
+    /// - Parameter text: A comma, the members and a brace.
+    package mutating func endCompactObject(_ text: StaticString) {
+        append(text)
+        depth &-= 1
+        place = .afterValue
+    }
+
     // MARK: Structure
 
     @inline(__always)

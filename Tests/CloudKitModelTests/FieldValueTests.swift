@@ -50,6 +50,8 @@ struct FieldValueTests {
     )
     func valuesAreWrittenWithTheTypeThatTheServiceNeeds(value: FieldValue, json: String) throws {
         #expect(String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self) == json)
+        let indented = try JSONWriter.bytes(of: value, options: .prettyPrinted)
+        #expect(try JSONRawValue(parsing: indented) == JSONRawValue(parsing: json))
         try expectRoundTrip(FieldValue.self, json)
     }
 
