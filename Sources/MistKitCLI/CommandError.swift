@@ -1,4 +1,4 @@
-import ArgumentParser
+import MistKit
 
 /// Why a command ended without doing its work: a sentence on what was wrong, a sentence on what to do, and the exit code.
 struct CommandError: Error {
@@ -23,5 +23,39 @@ struct CommandError: Error {
     /// What standard error shows.
     var text: String {
         "mistkit: \(message)" + (remedy.map { "\n  \($0)" } ?? "")
+    }
+}
+
+extension CommandError {
+    /// The client's error in the words of the command line.
+    init(_ error: CloudKitError) {
+        code =
+            switch error.code {
+            case .invalidArgument: .usage
+            case .authenticationFailed, .authenticationRequired, .accessDenied, .invalidCredentials, .signing:
+                .permission
+            case .network, .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy: .unavailable
+            default: .failure
+            }
+        message = Self.describe(error)
+        remedy = error.redirectURL.map {
+            "Sign in at \($0), then set MISTKIT_WEB_AUTH_TOKEN to the token that comes back."
+        }
+    }
+
+    /// An item's failure on one line: what it is about, the message, the service's own words and its code.
+    static func describe(_ error: CloudKitError) -> String {
+        var text = error.message
+        switch error.item {
+        case .record(let name): text = "Record \(name): \(text)"
+        case .zone(let name): text = "Zone \(name): \(text)"
+        case .subscription(let id): text = "Subscription \(id): \(text)"
+        case nil: break
+        }
+        var details: [String] = []
+        if let reason = error.reason { details.append("\"\(reason)\"") }
+        details.append(error.code.description)
+        if let uuid = error.requestUUID { details.append("request \(uuid)") }
+        return text + " [" + details.joined(separator: ", ") + "]"
     }
 }

@@ -36,7 +36,9 @@ enum FieldText {
     static func describe(_ date: Date) -> String {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         let isWhole = milliseconds.truncatingRemainder(dividingBy: 1000) == 0
-        return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole))
+        // The format cuts digits off, so the date is put in the middle of its millisecond.
+        return Date(timeIntervalSince1970: (milliseconds + 0.5) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole))
     }
 
     private static func describe(_ reference: Reference) -> String {
@@ -64,7 +66,11 @@ enum FieldText {
         }
         let (name, type) = typedName(argument[..<equals])
         guard !name.isEmpty else {
-            throw CommandError(code: .usage, message: "The field \"\(argument)\" has no name.", remedy: "Write it as name=value.")
+            throw CommandError(
+                code: .usage,
+                message: "The field \"\(argument)\" has no name.",
+                remedy: "Write it as name=value."
+            )
         }
         return (name, try value(String(argument[argument.index(after: equals)...]), type: type, of: name))
     }
@@ -104,7 +110,8 @@ enum FieldText {
         case "STRING": return .string(text)
         case "INT64": return .int64(try needed(Int64(text), "a whole number"))
         case "DOUBLE": return .double(try needed(finite(text), "a number"))
-        case "TIMESTAMP": return .timestamp(try needed(date(text), "2026-01-31T12:00:00Z or as milliseconds since 1970"))
+        case "TIMESTAMP":
+            return .timestamp(try needed(date(text), "2026-01-31T12:00:00Z or as milliseconds since 1970"))
         case "BYTES": return .bytes(try needed(Data(base64Encoded: text), "base64"))
         case "REFERENCE": return .reference(Reference(recordName: text))
         case "LOCATION": return .location(try needed(location(text), "latitude,longitude"))
@@ -113,12 +120,14 @@ enum FieldText {
         case "DOUBLE_LIST": return .doubleList(try items("numbers between commas", finite))
         case "TIMESTAMP_LIST": return .timestampList(try items("points in time between commas", date))
         case "BYTES_LIST": return .bytesList(try items("base64 between commas") { Data(base64Encoded: $0) })
-        case "REFERENCE_LIST": return .referenceList(try items("record names between commas") { Reference(recordName: $0) })
+        case "REFERENCE_LIST":
+            return .referenceList(try items("record names between commas") { Reference(recordName: $0) })
         default:
             throw CommandError(
                 code: .usage,
                 message: "There is no type \(type), which the field \(name) is to be.",
-                remedy: "The types are STRING, INT64, DOUBLE, TIMESTAMP, BYTES, REFERENCE, LOCATION, their _LIST forms, and NULL."
+                remedy:
+                    "The types are STRING, INT64, DOUBLE, TIMESTAMP, BYTES, REFERENCE, LOCATION, their _LIST forms, and NULL."
             )
         }
     }
@@ -126,7 +135,9 @@ enum FieldText {
     private static func inferred(_ text: String) -> FieldValue {
         // Only a text that the number prints as again is a number: 007 and 1_000 stay texts.
         if let number = Int64(text), String(number) == text { return .int64(number) }
-        if text.contains("."), let number = finite(text), text.allSatisfy({ $0.isASCII && ($0.isNumber || ".-".contains($0)) }) {
+        if text.contains("."), let number = finite(text),
+            text.allSatisfy({ $0.isASCII && ($0.isNumber || ".-".contains($0)) })
+        {
             return .double(number)
         }
         return .string(text)

@@ -12,7 +12,8 @@ enum QueryExpression {
     /// The names by which a filter or a sort means what every record has, rather than a field of the app's own.
     private static let systemFields: [String: SystemFieldName] = [
         "@recordName": .recordName, "@created": .createdTimestamp, "@modified": .modifiedTimestamp,
-        "@createdBy": .createdUserRecordName, "@modifiedBy": .modifiedUserRecordName, "@parent": .parent, "@share": .share,
+        "@createdBy": .createdUserRecordName, "@modifiedBy": .modifiedUserRecordName, "@parent": .parent,
+        "@share": .share,
     ]
 
     /// Reads `field comparator value`, where the field may carry a type as in `when:TIMESTAMP`.
@@ -24,7 +25,8 @@ enum QueryExpression {
         if comparator == .near { return try near(name, valueText, in: text) }
         if name.hasPrefix("@") {
             let system = try systemField(name, in: text)
-            let type = givenType ?? (system == .createdTimestamp || system == .modifiedTimestamp ? "TIMESTAMP" : "REFERENCE")
+            let type =
+                givenType ?? (system == .createdTimestamp || system == .modifiedTimestamp ? "TIMESTAMP" : "REFERENCE")
             return QueryFilter(system: system, comparator, try FieldText.value(valueText, type: type, of: name))
         }
         let type = givenType.map { needsList(comparator) && !$0.hasSuffix("_LIST") ? $0 + "_LIST" : $0 }
@@ -39,7 +41,11 @@ enum QueryExpression {
         let ascending = !text.hasPrefix("-")
         let name = ascending ? text : String(text.dropFirst())
         guard !name.isEmpty else {
-            throw CommandError(code: .usage, message: "The sort \"\(text)\" names no field.", remedy: "Write it as field or -field.")
+            throw CommandError(
+                code: .usage,
+                message: "The sort \"\(text)\" names no field.",
+                remedy: "Write it as field or -field."
+            )
         }
         if name.hasPrefix("@") {
             return QuerySort(system: try systemField(name, in: text), ascending: ascending)
@@ -79,7 +85,9 @@ enum QueryExpression {
     }
 
     private static func unquoted(_ text: String) -> String {
-        guard text.count >= 2, let first = text.first, first == text.last, first == "\"" || first == "'" else { return text }
+        guard text.count >= 2, let first = text.first, first == text.last, first == "\"" || first == "'" else {
+            return text
+        }
         return String(text.dropFirst().dropLast())
     }
 

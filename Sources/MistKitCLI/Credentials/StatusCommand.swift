@@ -1,0 +1,39 @@
+import ArgumentParser
+import MistKit
+
+/// `mistkit auth status`
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Say which service the settings lead to and as whom, and ask it."
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let settings = try await Settings.read(flags: connection)
+        let connection = try await Connection.open(self.connection)
+        func line(_ title: String, _ text: String) {
+            Terminal.writeLine(title + String(repeating: " ", count: max(1, 14 - title.count)) + text)
+        }
+        line("service", connection.title)
+        line("container", "\(connection.service.containerIdentifier), \(connection.service.environment.rawValue)")
+        line("database", connection.scope.rawValue)
+        line("credentials", connection.identity.rawValue)
+        if let file = settings.configurationFile { line("settings", file) }
+        do {
+            if connection.identity == .user {
+                let user = try await connection.service.fetchCaller()
+                let name = [user.nameComponents?.givenName, user.nameComponents?.familyName].compactMap { $0 }.joined(separator: " ")
+                line("user", (user.userRecordName ?? "unknown") + (name.isEmpty ? "" : " (\(name))"))
+            } else {
+                // Neither an API token nor a key is a person; listing the zones shows that they are accepted.
+                _ = try await connection.service.publicDatabase.fetchZones()
+            }
+            line("accepted", "yes")
+        } catch {
+            line("accepted", "no")
+            throw error
+        }
+    }
+}

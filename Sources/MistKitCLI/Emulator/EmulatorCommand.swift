@@ -1,0 +1,101 @@
+import ArgumentParser
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import Foundation
+import Logging
+import MistKit
+
+/// `mistkit emulator`
+struct EmulatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "emulator",
+        abstract: "Serve CloudKit Web Services on this machine until Ctrl-C.",
+        discussion: """
+            The data stay in the data folder, the same that other commands use when no credentials are set. Any client of CloudKit Web \
+            Services can talk to it, CloudKit JS included.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The interface to listen on.", valueName: "host"))
+    var host = "127.0.0.1"
+
+    @Option(help: ArgumentHelp("The port to listen on; 0 takes a free one.", valueName: "number"))
+    var port = 8181
+
+    @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
+    var container = EmbeddedEmulator.defaultContainer
+
+    @Option(help: ArgumentHelp("The folder of the data.", valueName: "folder"))
+    var dataFolder = EmbeddedEmulator.defaultFolder
+
+    @Option(
+        name: .customLong("public-key"),
+        help: ArgumentHelp("A server-to-server key's public half in PEM, to be registered; may be given more than once.", valueName: "file")
+    )
+    var publicKeys: [String] = []
+
+    @Flag(name: .shortAndLong, help: "Log each request on standard error.")
+    var verbose = false
+
+    func validate() throws {
+        guard (0...65535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
+    }
+
+    func run() async throws {
+        var logger = Logger(label: "emulator") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = verbose ? .debug : .error
+        let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, logger: logger)
+        let keys = try publicKeys.map { path in
+            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw CommandError(code: .data, message: "The file \(path) cannot be read.", remedy: "Check the path behind --public-key.")
+            }
+            do {
+                return (path, try embedded.emulator.registerServerKey(.pem(text), for: container))
+            } catch {
+                throw CommandError(
+                    code: .data,
+                    message: "\(path) is no public key on the curve P-256 in PEM.",
+                    remedy: "`mistkit auth keygen` prints one; so does `openssl ec -in private.pem -pubout`."
+                )
+            }
+        }
+        let token = try embedded.webAuthToken()
+        do {
+            try await embedded.server.run(host: host, port: port) { address in
+                Terminal.writeLine(Self.greeting(address, embedded, token: token, keys: keys))
+            }
+        } catch {
+            throw CommandError(
+                code: .unavailable,
+                message: "\(host):\(port) cannot be listened on: \(error)",
+                remedy: "Another program may have the port; --port 0 takes a free one."
+            )
+        }
+    }
+
+    private static func greeting(
+        _ address: URL,
+        _ embedded: EmbeddedEmulator,
+        token: String,
+        keys: [(path: String, id: String)]
+    ) -> String {
+        var lines = [
+            "CloudKit Web Services at \(address.absoluteString)",
+            "  container   \(embedded.container), development and production",
+            "  data        \(embedded.folder)/emulator.sqlite",
+            "  user        \(embedded.account.userRecordName)",
+        ]
+        for key in keys { lines.append("  key         \(key.id)  (\(key.path))") }
+        lines += [
+            "",
+            "For another terminal:",
+            "  export MISTKIT_SERVER_URL=\(address.absoluteString)",
+            "  export MISTKIT_CONTAINER=\(embedded.container)",
+            "  export MISTKIT_API_TOKEN=\(embedded.account.apiToken)",
+            "  export MISTKIT_WEB_AUTH_TOKEN='\(token)'",
+            "",
+            "Ctrl-C stops it.",
+        ]
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import MistKit
+import StreamingJSON
+
+/// How a command shows what it found.
+enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
+    /// Columns for people.
+    case table
+    /// One JSON array of the dictionaries of the protocol.
+    case json
+    /// The same, one a line, each as soon as it is there.
+    case ndjson
+    /// RFC 4180, with a header.
+    case csv
+}
+
+struct OutputOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: "table for people; json, ndjson or csv for programs. The JSON is that of CloudKit Web Services."
+    )
+    var format = OutputFormat.table
+}
+
+/// Writes records in a format, as they come where the format allows it.
+struct RecordOutput {
+    private let format: OutputFormat
+    private var records: [Record] = []
+    private var count = 0
+
+    init(_ format: OutputFormat) {
+        self.format = format
+    }
+
+    mutating func append(_ record: Record) throws {
+        count += 1
+        switch format {
+        case .ndjson: Terminal.writeLine(String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self))
+        case .json:
+            let text = String(decoding: try JSONWriter.bytes(of: record, options: [.prettyPrinted]), as: UTF8.self)
+            Terminal.write((count == 1 ? "[\n" : ",\n") + text)
+        case .table, .csv: records.append(record)
+        }
+    }
+
+    /// Ends the output. Tables and CSV appear here, since their columns are known only now.
+    mutating func finish() {
+        switch format {
+        case .ndjson: break
+        case .json: Terminal.writeLine(count == 0 ? "[]" : "\n]")
+        case .table:
+            guard !records.isEmpty else { return }
+            Self.table(of: records).lines(width: Terminal.width).forEach { Terminal.writeLine($0) }
+        case .csv:
+            let fields = Self.fieldNames(of: records)
+            Terminal.write(
+                CommaSeparatedValues.line(["recordName", "recordType", "recordChangeTag", "created", "modified"] + fields)
+            )
+            for record in records {
+                let own = [
+                    record.recordName ?? "", record.recordType ?? "", record.recordChangeTag ?? "",
+                    record.created.map { FieldText.describe($0.timestamp) } ?? "",
+                    record.modified.map { FieldText.describe($0.timestamp) } ?? "",
+                ]
+                Terminal.write(CommaSeparatedValues.line(own + Self.cells(of: record, fields)))
+            }
+        }
+    }
+
+    /// A row for each record: its name, its fields in the order in which they first appear, its tag.
+    static func table(of records: [Record]) -> TextTable {
+        let fields = fieldNames(of: records)
+        let numeric = fields.map { name in
+            records.allSatisfy { record in
+                guard let value = record[name] else { return true }
+                return value.isNull || value.doubleValue != nil
+            }
+        }
+        var columns = [TextTable.Column(title: "recordName")]
+        for (name, isNumeric) in zip(fields, numeric) {
+            columns.append(TextTable.Column(title: name, alignment: isNumeric ? .right : .left))
+        }
+        columns.append(TextTable.Column(title: "tag"))
+        var table = TextTable(columns)
+        for record in records {
+            let tag = record.isDeleted ? "deleted" : record.recordChangeTag ?? ""
+            table.append([record.recordName ?? ""] + cells(of: record, fields) + [tag])
+        }
+        return table
+    }
+
+    private static func cells(of record: Record, _ names: [String]) -> [String] {
+        names.map { name in record[name].map { FieldText.describe($0) } ?? "" }
+    }
+
+    private static func fieldNames(of records: [Record]) -> [String] {
+        var seen: Set<String> = []
+        var names: [String] = []
+        for record in records {
+            for (name, _) in record.fields where seen.insert(name).inserted { names.append(name) }
+        }
+        return names
+    }
+}

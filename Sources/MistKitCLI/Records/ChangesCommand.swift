@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import MistKit
+import StreamingJSON
+
+/// `mistkit records changes`
+struct ChangesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes",
+        abstract: "List what was changed and deleted in a zone since a token was handed out.",
+        discussion: """
+            Without a token the whole history comes: each record once, as it is now. The token for the next time is written on standard \
+            error, or kept in the file that --token-file names, so that the same command run again shows only what is new.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The token of an earlier run.", valueName: "token"))
+    var since: String?
+
+    @Option(help: ArgumentHelp("A file that keeps the token between runs.", valueName: "file"))
+    var tokenFile: String?
+
+    @Option(help: ArgumentHelp("Records a page, 200 at most.", valueName: "count"))
+    var pageSize: Int?
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard zone.zone != nil else { throw ValidationError("Name a custom zone with --zone; the default zone has no change feed.") }
+        guard since == nil || tokenFile == nil else { throw ValidationError("--since and --token-file exclude each other.") }
+        guard (1...200).contains(pageSize ?? 1) else { throw ValidationError("--page-size is from 1 to 200.") }
+    }
+
+    func run() async throws {
+        guard let zoneID = zone.zoneID else { return }
+        let database = try await Connection.open(connection).database
+        var token = try startToken()
+        var feed = ChangeOutput(output.format)
+        for try await page in database.changes(inZone: zoneID, since: token, pageSize: pageSize) {
+            for record in page.changedRecords + page.deletedRecords { try feed.append(record) }
+            for failure in page.failures { Terminal.writeError("mistkit: \(CommandError.describe(failure))") }
+            token = page.token
+        }
+        feed.finish()
+        guard let token else { return }
+        if let tokenFile {
+            try Data((token.text + "\n").utf8).write(to: URL(fileURLWithPath: tokenFile), options: .atomic)
+        } else {
+            Terminal.writeError("token: \(token.text)")
+        }
+    }
+
+    private func startToken() throws -> ZoneChangeToken? {
+        var text = since
+        if let tokenFile, let data = FileManager.default.contents(atPath: tokenFile) {
+            text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        guard let text else { return nil }
+        guard let token = ZoneChangeToken(text) else {
+            throw CommandError(
+                code: .data,
+                message: "\(tokenFile ?? "--since") holds no token.",
+                remedy: "Leave it out, or remove the file, to begin with the whole history."
+            )
+        }
+        return token
+    }
+}
+
+/// Writes a change feed: for people what happened to which record, for programs the records themselves.
+private struct ChangeOutput {
+    private var records: RecordOutput?
+    private var table = TextTable([
+        .init(title: "change"), .init(title: "recordName"), .init(title: "recordType"), .init(title: "tag"), .init(title: "modified"),
+    ])
+
+    init(_ format: OutputFormat) {
+        records = format == .table ? nil : RecordOutput(format)
+    }
+
+    mutating func append(_ record: Record) throws {
+        guard records == nil else {
+            try records?.append(record)
+            return
+        }
+        table.append([
+            record.isDeleted ? "deleted" : "changed", record.recordName ?? "", record.recordType ?? "",
+            record.recordChangeTag ?? "", record.modified.map { FieldText.describe($0.timestamp) } ?? "",
+        ])
+    }
+
+    mutating func finish() {
+        if records != nil {
+            records?.finish()
+        } else if !table.rows.isEmpty {
+            table.lines(width: Terminal.width).forEach { Terminal.writeLine($0) }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import MistKit
+
+/// `mistkit records query`
+struct QueryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Find the records of a type.",
+        discussion: """
+            A filter is a field, a comparator and a value: --filter 'rating > 3', --filter 'title BEGINS_WITH He', \
+            --filter 'tags LIST_CONTAINS swift', --filter 'place NEAR 59.9,10.7 within 5000', --filter 'when:TIMESTAMP >= 2026-01-01'. \
+            Several filters all have to hold. @created, @modified and @createdBy mean what every record has.
+            """
+    )
+
+    @Argument(help: "The record type.")
+    var type: String
+
+    @Option(name: .customLong("filter"), help: ArgumentHelp("A condition; may be given more than once.", valueName: "condition"))
+    var filters: [String] = []
+
+    @Option(
+        name: .customLong("sort"),
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("A field to sort by, with - before it for falling order.", valueName: "field")
+    )
+    var sorts: [String] = []
+
+    @Option(help: ArgumentHelp("At most so many records.", valueName: "count"))
+    var limit: Int?
+
+    @Option(help: ArgumentHelp("Records a page, 200 at most.", valueName: "count"))
+    var pageSize: Int?
+
+    @Option(help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"))
+    var fields: String?
+
+    @Flag(help: "Search all zones.")
+    var zoneWide = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit begins at 1.") }
+        guard (1...200).contains(pageSize ?? 1) else { throw ValidationError("--page-size is from 1 to 200.") }
+        guard !zoneWide || zone.zone == nil else { throw ValidationError("--zone-wide and --zone exclude each other.") }
+    }
+
+    func run() async throws {
+        let query = Query(
+            recordType: type,
+            filters: try filters.map { Filter(try QueryExpression.filter($0)) },
+            sorts: try sorts.map { Sort(try QueryExpression.sort($0)) }
+        )
+        let database = try await Connection.open(connection).database
+        var outcome = BatchOutcome(output.format)
+        var remaining = limit ?? .max
+        let records = database.records(
+            matching: query,
+            inZone: zone.zoneID,
+            zoneWide: zoneWide,
+            desiredKeys: fields.map { $0.split(separator: ",").map(String.init) },
+            pageSize: pageSize ?? limit.map { min($0, 200) }
+        )
+        for try await result in records.results {
+            try outcome.append(result)
+            remaining -= 1
+            if remaining == 0 { break }
+        }
+        try outcome.finish()
+    }
+}
+
+/// `mistkit records lookup`
+struct LookupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "lookup", abstract: "Fetch records by name.")
+
+    @Argument(help: "The records' names.")
+    var names: [String]
+
+    @Option(help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"))
+    var fields: String?
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try await Connection.open(connection).database
+        var outcome = BatchOutcome(output.format)
+        let results = try await database.fetch(
+            names,
+            inZone: zone.zoneID,
+            desiredKeys: fields.map { $0.split(separator: ",").map(String.init) }
+        )
+        for result in results { try outcome.append(result) }
+        try outcome.finish()
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Foundation
+import MistKit
+import StreamingJSON
+
+/// The zone that a command works in.
+struct ZoneOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The zone; the default zone where there is none.", valueName: "name"))
+    var zone: String?
+
+    @Option(help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"))
+    var zoneOwner: String?
+
+    var zoneID: ZoneID? {
+        zone.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner) }
+    }
+}
+
+/// Records that come from a file or from standard input.
+enum RecordInput {
+    /// Reads one record, an array of records, or one record a line, each as CloudKit Web Services writes them.
+    ///
+    /// - Throws: ``CommandError`` that names the file, the line and what is wrong there.
+    static func read(from path: String) throws -> [Record] {
+        let bytes: [UInt8]
+        if path == "-" {
+            bytes = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
+        } else if let data = FileManager.default.contents(atPath: path) {
+            bytes = [UInt8](data)
+        } else {
+            throw CommandError(code: .data, message: "The file \(path) cannot be read.", remedy: "Check the path and its permissions.")
+        }
+        let name = path == "-" ? "standard input" : path
+        do {
+            if bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "[") {
+                return try JSONReader.read([Record].self, from: bytes)
+            }
+            if let single = try? JSONReader.read(Record.self, from: bytes) { return [single] }
+        } catch {
+            throw unreadable(name, "\(error)")
+        }
+        var records: [Record] = []
+        for (index, line) in bytes.split(separator: UInt8(ascii: "\n")).enumerated()
+        where line.contains(where: { !" \t\r".utf8.contains($0) }) {
+            do {
+                records.append(try JSONReader.read(Record.self, from: Array(line)))
+            } catch {
+                throw unreadable("\(name), line \(index + 1)", "\(error)")
+            }
+        }
+        return records
+    }
+
+    private static func unreadable(_ place: String, _ problem: String) -> CommandError {
+        CommandError(
+            code: .data,
+            message: "\(place): \(problem)",
+            remedy: "Give one record, an array, or one a line: {\"recordType\": \"Note\", \"fields\": {\"title\": {\"value\": \"Hello\"}}}."
+        )
+    }
+}
+
+/// What a batch came to: its records are written, its failures told on standard error, and the exit code follows.
+struct BatchOutcome {
+    private var output: RecordOutput
+    private var failures = 0
+    private var successes = 0
+
+    init(_ format: OutputFormat) {
+        output = RecordOutput(format)
+    }
+
+    mutating func append(_ result: Result<Record, CloudKitError>) throws {
+        switch result {
+        case .success(let record):
+            successes += 1
+            try output.append(record)
+        case .failure(let error):
+            failures += 1
+            Terminal.writeError("mistkit: \(CommandError.describe(error))")
+        }
+    }
+
+    /// Ends the output.
+    ///
+    /// - Throws: `ExitCode.failure` when an item failed; its message has been written.
+    mutating func finish() throws {
+        output.finish()
+        guard failures == 0 else {
+            Terminal.writeError("mistkit: \(failures) of \(failures + successes) failed.")
+            throw ExitCode.failure
+        }
+    }
+}

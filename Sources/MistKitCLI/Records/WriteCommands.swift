@@ -1,0 +1,149 @@
+import ArgumentParser
+import MistKit
+
+/// `mistkit records create`
+struct CreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Create one record from arguments, or many from a file.",
+        discussion: """
+            A field is name=value or name:TYPE=value: --field title=Hello --field rating=4 --field when:TIMESTAMP=2026-01-31T12:00:00Z \
+            --field tags:STRING_LIST=a,b. Without a type, 4 is an INT64, 4.5 a DOUBLE, all else a STRING. A type that ends in ! is encrypted.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The record type.", valueName: "name"))
+    var type: String?
+
+    @Option(help: ArgumentHelp("The record's name; the service makes one where there is none.", valueName: "name"))
+    var name: String?
+
+    @Option(name: [.customShort("F"), .customLong("field")], help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value"))
+    var fields: [String] = []
+
+    @Option(
+        help: ArgumentHelp("A file of records in JSON: one, an array, or one a line; - is standard input.", valueName: "file")
+    )
+    var from: String?
+
+    @Flag(help: "All or none, in a custom zone.")
+    var atomic = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard (type == nil) != (from == nil) else { throw ValidationError("Give either --type with fields, or --from with a file.") }
+    }
+
+    func run() async throws {
+        var records: [Record]
+        if let from {
+            records = try RecordInput.read(from: from)
+        } else {
+            var record = Record(recordType: type ?? "", recordName: name)
+            for field in fields {
+                let (name, value) = try FieldText.assignment(field)
+                record[name] = value
+            }
+            records = [record]
+        }
+        // What a record said of its past life elsewhere does not belong to a new one.
+        for index in records.indices {
+            records[index].recordChangeTag = nil
+            records[index].zoneID = nil
+        }
+        let database = try await Connection.open(connection).database
+        var outcome = BatchOutcome(output.format)
+        let results = try await database.modify(records.map(RecordOperation.create), inZone: zone.zoneID, atomic: atomic)
+        for result in results { try outcome.append(result) }
+        try outcome.finish()
+    }
+}
+
+/// `mistkit records update`
+struct UpdateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "update",
+        abstract: "Change fields of a record.",
+        discussion: """
+            The record is fetched first, and the change is refused when somebody else changed it in between. --tag says which state \
+            you saw; --force overwrites whatever is there. name:NULL= clears a field.
+            """
+    )
+
+    @Argument(help: "The record's name.")
+    var name: String
+
+    @Option(name: [.customShort("F"), .customLong("field")], help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value"))
+    var fields: [String]
+
+    @Option(help: ArgumentHelp("The change tag of the state that you saw.", valueName: "tag"))
+    var tag: String?
+
+    @Flag(help: "Overwrite, whoever changed the record.")
+    var force = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard tag == nil || !force else { throw ValidationError("--tag and --force exclude each other.") }
+    }
+
+    func run() async throws {
+        let changes = try fields.map { (field) throws(CommandError) in try FieldText.assignment(field) }
+        let database = try await Connection.open(connection).database
+        let known = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
+        var change = Record(recordType: known.recordType ?? "", recordName: name)
+        change.recordChangeTag = tag ?? known.recordChangeTag
+        for (name, value) in changes { change[name] = value }
+        let updated =
+            force
+            ? try await database.forceUpdate(change, inZone: zone.zoneID)
+            : try await database.update(change, inZone: zone.zoneID)
+        var outcome = BatchOutcome(output.format)
+        try outcome.append(.success(updated))
+        try outcome.finish()
+    }
+}
+
+/// `mistkit records delete`
+struct DeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete records.",
+        discussion: "Each record is fetched first and deleted in that state; --force deletes whatever is there. Deleted records cannot be brought back."
+    )
+
+    @Argument(help: "The records' names.")
+    var names: [String]
+
+    @Flag(help: "Delete, whoever changed the record.")
+    var force = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try await Connection.open(connection).database
+        var outcome = BatchOutcome(output.format)
+        if force {
+            for result in try await database.forceDelete(names, inZone: zone.zoneID) { try outcome.append(result) }
+        } else {
+            let known = try await database.fetch(names, inZone: zone.zoneID, desiredKeys: [])
+            let found = known.compactMap { try? $0.get() }
+            var deleted = try await database.delete(found, inZone: zone.zoneID).makeIterator()
+            for result in known {
+                switch result {
+                case .success: try deleted.next().map { try outcome.append($0) }
+                case .failure: try outcome.append(result)
+                }
+            }
+        }
+        try outcome.finish()
+    }
+}

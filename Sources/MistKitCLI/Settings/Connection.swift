@@ -1,0 +1,218 @@
+import Foundation
+import HTTPTypes
+import Logging
+import MistKit
+import OpenAPISwiftRuntime
+import Synchronization
+
+/// The service that a command talks to: Apple's or an emulator's at an address when there are credentials, else the embedded one.
+struct Connection {
+    enum Place {
+        case embedded(EmbeddedEmulator)
+        case address(URL)
+    }
+
+    /// The kind of credentials, for people.
+    enum Identity: String {
+        case apiToken = "API token"
+        case user = "web authentication token of a user"
+        case serverKey = "server-to-server key"
+    }
+
+    let service: CloudKitService
+    let scope: DatabaseScope
+    let place: Place
+    let identity: Identity
+
+    var database: CloudKitDatabase { service.database(scope) }
+
+    /// The place on one line, for people.
+    var title: String {
+        switch place {
+        case .embedded(let embedded): "embedded emulator, data in \(embedded.folder)/"
+        case .address(let url): url.absoluteString
+        }
+    }
+
+    /// Opens the connection that flags, environment and configuration file describe.
+    ///
+    /// - Throws: ``CommandError`` that names the setting that is wrong.
+    static func open(_ options: ConnectionOptions, counter: RequestCounter? = nil) async throws -> Connection {
+        try await open(Settings.read(flags: options), logger: logger(verbose: options.verbose), counter: counter)
+    }
+
+    static func open(_ settings: Settings, logger: Logger, counter: RequestCounter? = nil) throws -> Connection {
+        let environment = try settings.containerEnvironment()
+        let scope = try settings.databaseScope()
+        guard settings.hasCredentials else {
+            guard settings.serverURL == nil else {
+                throw CommandError(
+                    code: .permission,
+                    message: "There is an address of a service, but there are no credentials for it.",
+                    remedy: "Set MISTKIT_API_TOKEN, or MISTKIT_KEY_ID and MISTKIT_PRIVATE_KEY_FILE; `mistkit emulator` prints its own."
+                )
+            }
+            return try embedded(settings, environment: environment, scope: scope, logger: logger, counter: counter)
+        }
+        guard let container = settings.container else {
+            throw CommandError(
+                code: .usage,
+                message: "There are credentials, but no container.",
+                remedy: "Name it with --container or MISTKIT_CONTAINER, such as iCloud.com.example.app."
+            )
+        }
+        let address = try settings.address()
+        let (manager, identity) = try settings.tokenManager()
+        let service = CloudKitService(
+            containerIdentifier: container,
+            environment: environment,
+            tokenManager: manager,
+            serverURL: address,
+            middlewares: counter.map { [$0] } ?? [],
+            logger: logger
+        )
+        return Connection(
+            service: service,
+            scope: scope ?? .public,
+            place: .address(address),
+            identity: identity
+        )
+    }
+
+    private static func embedded(
+        _ settings: Settings,
+        environment: ContainerEnvironment,
+        scope: DatabaseScope?,
+        logger: Logger,
+        counter: RequestCounter?
+    ) throws -> Connection {
+        let embedded = try EmbeddedEmulator(
+            folder: settings.dataFolder ?? EmbeddedEmulator.defaultFolder,
+            container: settings.container ?? EmbeddedEmulator.defaultContainer,
+            logger: logger
+        )
+        let service = CloudKitService(
+            containerIdentifier: embedded.container,
+            environment: environment,
+            tokenManager: WebAuthTokenManager(
+                apiToken: embedded.account.apiToken,
+                webAuthToken: try embedded.webAuthToken()
+            ),
+            transport: embedded.server,
+            middlewares: counter.map { [$0] } ?? [],
+            logger: logger
+        )
+        return Connection(service: service, scope: scope ?? .private, place: .embedded(embedded), identity: .user)
+    }
+
+    private static func logger(verbose: Bool) -> Logger {
+        var logger = Logger(label: "mistkit") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = verbose ? .debug : .error
+        return logger
+    }
+}
+
+extension Settings {
+    /// Whether any credential is set; then a real service is meant and the embedded emulator is not used.
+    var hasCredentials: Bool {
+        apiToken != nil || webAuthToken != nil || keyID != nil || privateKey != nil || privateKeyFile != nil
+    }
+
+    func containerEnvironment() throws(CommandError) -> ContainerEnvironment {
+        guard let environment else { return .development }
+        guard let known = ContainerEnvironment(rawValue: environment.lowercased()) else {
+            throw CommandError(
+                code: .usage,
+                message: "There is no environment \(environment).",
+                remedy: "It is development or production."
+            )
+        }
+        return known
+    }
+
+    func databaseScope() throws(CommandError) -> DatabaseScope? {
+        guard let database else { return nil }
+        guard let known = DatabaseScope(rawValue: database.lowercased()) else {
+            throw CommandError(
+                code: .usage,
+                message: "There is no database \(database).",
+                remedy: "It is public, private or shared."
+            )
+        }
+        return known
+    }
+
+    func address() throws(CommandError) -> URL {
+        guard let serverURL else { return CloudKitService.appleServerURL }
+        guard let url = URL(string: serverURL), url.scheme == "http" || url.scheme == "https", url.host != nil else {
+            throw CommandError(
+                code: .usage,
+                message: "\(serverURL) is no address of a service.",
+                remedy: "Write it as http://127.0.0.1:8080 or https://host."
+            )
+        }
+        return url
+    }
+
+    func tokenManager() throws -> (any TokenManager, Connection.Identity) {
+        if let keyID {
+            return (ServerToServerAuthManager(keyID: keyID, privateKey: try serverKey()), .serverKey)
+        }
+        guard privateKey == nil, privateKeyFile == nil else {
+            throw CommandError(
+                code: .permission,
+                message: "There is a private key, but no key ID.",
+                remedy: "Set MISTKIT_KEY_ID to the ID that the CloudKit console shows for the key."
+            )
+        }
+        guard let apiToken else {
+            throw CommandError(
+                code: .permission,
+                message: "There is a web authentication token, but no API token.",
+                remedy: "Set MISTKIT_API_TOKEN to the token of the container with which the user signed in."
+            )
+        }
+        guard let webAuthToken else { return (APITokenManager(apiToken: apiToken), .apiToken) }
+        return (WebAuthTokenManager(apiToken: apiToken, webAuthToken: webAuthToken), .user)
+    }
+
+    private func serverKey() throws -> ServerToServerKey {
+        if let privateKey { return try ServerToServerKey(privateKey) }
+        guard let privateKeyFile else {
+            throw CommandError(
+                code: .permission,
+                message: "There is a key ID, but no private key.",
+                remedy: "Set MISTKIT_PRIVATE_KEY_FILE to its PEM file, or MISTKIT_PRIVATE_KEY to its text."
+            )
+        }
+        do {
+            return try ServerToServerKey(String(contentsOfFile: privateKeyFile, encoding: .utf8))
+        } catch let error as CloudKitError {
+            throw CommandError(code: .permission, message: "\(privateKeyFile): \(error.message)")
+        } catch {
+            throw CommandError(
+                code: .permission,
+                message: "The private key file \(privateKeyFile) cannot be read.",
+                remedy: "Check the path and its permissions."
+            )
+        }
+    }
+}
+
+/// Counts the requests that go out.
+final class RequestCounter: ClientMiddleware {
+    private let state = Mutex(0)
+
+    var count: Int { state.withLock { $0 } }
+
+    func intercept(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String,
+        next: Next
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        state.withLock { $0 += 1 }
+        return try await next(request, body, baseURL)
+    }
+}

@@ -1,0 +1,116 @@
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import Foundation
+import Logging
+import MistKit
+import StreamingJSON
+
+/// The emulator inside the command: its data in a folder, its credentials beside them, no socket.
+struct EmbeddedEmulator {
+    static let defaultFolder = ".mistkit"
+    static let defaultContainer = "iCloud.example.mistkit"
+
+    /// The API token and the user of the folder, made on first use.
+    struct Account: Hashable, JSONReadable, JSONWritable {
+        var apiToken: String
+        var userRecordName: String
+    }
+
+    let folder: String
+    let container: String
+    let account: Account
+    let emulator: CloudKitEmulator
+    let server: CloudKitEmulatorServer
+
+    /// Opens the folder's emulator, and makes folder, data and account where there are none.
+    ///
+    /// - Throws: ``CommandError`` when the folder cannot be written or its files cannot be read.
+    init(folder: String, container: String, logger: Logger) throws {
+        self.folder = folder
+        self.container = container
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
+            account = try Self.account(in: folder, of: emulator)
+            try emulator.registerAPIToken(account.apiToken, for: container)
+            server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: logger))
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError(
+                code: .failure,
+                message: "The embedded emulator cannot use the folder \(folder): \(error)",
+                remedy: "Name another folder with --data-folder, or remove that one to begin afresh."
+            )
+        }
+    }
+
+    /// A token of the folder's user, good for two weeks.
+    func webAuthToken() throws -> String {
+        try emulator.issueWebAuthToken(for: account.userRecordName, keepsSignedIn: true)
+    }
+
+    private static func account(in folder: String, of emulator: CloudKitEmulator) throws -> Account {
+        let path = folder + "/account.json"
+        if let data = FileManager.default.contents(atPath: path) {
+            do {
+                return try JSONReader.read(Account.self, from: [UInt8](data))
+            } catch {
+                throw CommandError(
+                    code: .data,
+                    message: "\(path) cannot be read: \(error)",
+                    remedy: "Remove the folder \(folder) to begin afresh."
+                )
+            }
+        }
+        let account = Account(
+            apiToken: (0..<8).map { _ in String(UInt32.random(in: .min ... .max), radix: 16).leftPadded(to: 8) }.joined(),
+            userRecordName: try emulator.createUser(NameComponents(givenName: "Local", familyName: "User"))
+        )
+        let bytes = try JSONWriter.bytes(of: account, options: [.prettyPrinted])
+        guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600]) else {
+            throw CommandError(code: .failure, message: "\(path) cannot be written.", remedy: "Name another folder with --data-folder.")
+        }
+        return account
+    }
+}
+
+extension EmbeddedEmulator.Account {
+    private static let keys = JSONKeys("apiToken", "userRecordName")
+
+    init(json reader: inout JSONReader) throws(JSONError) {
+        var apiToken: String?
+        var userRecordName: String?
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: Self.keys) {
+            switch key {
+            case 0: apiToken = try reader.readString()
+            case 1: userRecordName = try reader.readString()
+            default: try reader.skipValue()
+            }
+        }
+        guard let apiToken, let userRecordName else {
+            throw reader.error(.missingKey, "an account needs \"apiToken\" and \"userRecordName\"")
+        }
+        self.init(apiToken: apiToken, userRecordName: userRecordName)
+    }
+
+    func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("apiToken")
+        writer.write(apiToken)
+        writer.key("userRecordName")
+        writer.write(userRecordName)
+        writer.endObject()
+    }
+}
+
+extension String {
+    fileprivate func leftPadded(to width: Int) -> String {
+        String(repeating: "0", count: max(0, width - count)) + self
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import StreamingJSON
+import Testing
+
+@testable import MistKitCLI
+
+/// The built command, run as a user runs it: in a folder of its own, with no settings from outside.
+struct CommandTests {
+    struct Outcome {
+        var status: Int32
+        var output: String
+        var errors: String
+        var lines: [Substring] { output.split(separator: "\n") }
+    }
+
+    /// The executable stands beside the test bundle.
+    static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appendingPathComponent("mistkit")
+
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("mistkit-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    @discardableResult
+    func mistkit(_ arguments: String..., environment: [String: String] = [:], input: String = "") throws -> Outcome {
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        process.environment = environment
+        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = standardInput
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try standardInput.fileHandleForWriting.close()
+        // Neither pipe fills up in these tests, so they can be read one after the other.
+        let outputData = output.fileHandleForReading.readDataToEndOfFile()
+        let errorData = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Outcome(
+            status: process.terminationStatus,
+            output: String(decoding: outputData, as: UTF8.self),
+            errors: String(decoding: errorData, as: UTF8.self)
+        )
+    }
+
+    @Test func theDemoGoesOnceAroundAndAgainOnTheSameData() throws {
+        for zone in ["MistKitDemo made", "MistKitDemo was there already"] {
+            let demo = try mistkit("demo", "--count", "250")
+            #expect(demo.status == 0)
+            #expect(demo.errors == "")
+            #expect(demo.lines.count < 30)
+            #expect(demo.output.contains(zone))
+            #expect(demo.output.contains("250 notes with fields of 15 types"))
+            #expect(demo.output.contains("one refused: CONFLICT"))
+            #expect(demo.output.contains("rating 5, title \"A better title\""))
+            #expect(demo.output.contains("250 changed and 0 deleted"))
+            #expect(demo.output.contains("0 changed and 250 deleted"))
+        }
+    }
+
+    @Test func recordsGoThroughTheirLife() throws {
+        try mistkit("zones", "create", "Notes")
+        let created = try mistkit(
+            "records", "create", "--zone", "Notes", "--type", "Note", "--name", "a", "-F", "title=Hello, you", "-F", "rating=4"
+        )
+        #expect(created.status == 0)
+        let csv = try mistkit("records", "query", "Note", "--zone", "Notes", "--filter", "rating > 3", "-f", "csv")
+        #expect(csv.output.hasPrefix("recordName,recordType,recordChangeTag,created,modified,title,rating\r\na,Note,"))
+        #expect(csv.output.hasSuffix(",\"Hello, you\",4\r\n"))
+
+        let updated = try mistkit("records", "update", "a", "--zone", "Notes", "-F", "rating=5", "-f", "ndjson")
+        let record = try JSONReader.read(JSONValue.self, from: updated.output)
+        guard case .object(let members) = record, case .object(let fields)? = members["fields"] else {
+            Issue.record("no record: \(updated.output)")
+            return
+        }
+        #expect(
+            fields == [
+                "title": ["value": "Hello, you", "type": "STRING"],
+                "rating": ["value": 5, "type": "INT64"],
+            ]
+        )
+
+        let stale = try mistkit("records", "update", "a", "--zone", "Notes", "-F", "rating=6", "--tag", "0")
+        #expect(stale.status == 1)
+        #expect(stale.output == "")
+        #expect(stale.errors.contains("CONFLICT"))
+
+        let deleted = try mistkit("records", "delete", "a", "b", "--zone", "Notes", "-f", "ndjson")
+        #expect(deleted.status == 1)
+        #expect(deleted.lines.count == 1)
+        #expect(deleted.errors.contains("Record b: There is no such record."))
+        #expect(try mistkit("records", "lookup", "a", "--zone", "Notes").status == 1)
+    }
+
+    @Test func changesComeOnceWithATokenFile() throws {
+        try mistkit("zones", "create", "Notes")
+        let input = (1...3).map { "{\"recordType\":\"Note\",\"recordName\":\"n\($0)\",\"fields\":{\"n\":{\"value\":\($0)}}}\n" }
+        let created = try mistkit("records", "create", "--zone", "Notes", "--from", "-", "--atomic", input: input.joined())
+        #expect(created.status == 0, "\(created.errors)")
+        let first = try mistkit("records", "changes", "--zone", "Notes", "--token-file", "token", "-f", "ndjson")
+        #expect(first.lines.count == 3)
+        let second = try mistkit("records", "changes", "--zone", "Notes", "--token-file", "token", "-f", "ndjson")
+        #expect(second.status == 0)
+        #expect(second.output == "")
+        try mistkit("records", "delete", "n2", "--zone", "Notes", "--force")
+        let third = try mistkit("records", "changes", "--zone", "Notes", "--token-file", "token")
+        #expect(third.lines.count == 3)
+        #expect(third.output.contains("deleted  n2"))
+    }
+
+    @Test func errorsGoToStandardErrorWithAnExitCode() throws {
+        let outcomes = [
+            try mistkit("records", "query"),
+            try mistkit("records", "query", "Note", "--zone", "Nowhere"),
+            try mistkit("records", "create", "--from", "-", input: "{\"recordType\":\n"),
+            try mistkit("records", "query", "Note", environment: ["MISTKIT_SERVER_URL": "http://127.0.0.1:9"]),
+        ]
+        #expect(outcomes.map(\.status) == [64, 1, 65, 77])
+        for outcome in outcomes {
+            #expect(outcome.output == "")
+            #expect(!outcome.errors.isEmpty)
+        }
+        #expect(outcomes[1].errors.contains("ZONE_NOT_FOUND"))
+        #expect(outcomes[2].errors.contains("standard input, line 1"))
+    }
+
+    @Test func keysAreMadeOnceAndForTheirOwnerAlone() throws {
+        let made = try mistkit("auth", "keygen", "--output", "key.pem")
+        #expect(made.status == 0)
+        #expect(made.output.hasPrefix("-----BEGIN PUBLIC KEY-----\n"))
+        let path = folder.appendingPathComponent("key.pem").path
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let key = try #require(FileManager.default.contents(atPath: path))
+        let again = try mistkit("auth", "keygen", "--output", "key.pem")
+        #expect(again.status == 64)
+        #expect(FileManager.default.contents(atPath: path) == key)
+    }
+
+    @Test func noCredentialIsShown() throws {
+        let status = try mistkit("auth", "status", "--verbose")
+        #expect(status.status == 0)
+        let account = String(
+            decoding: try #require(FileManager.default.contents(atPath: folder.appendingPathComponent(".mistkit/account.json").path)),
+            as: UTF8.self
+        )
+        let token = try #require(account.split(separator: "\"").first { $0.count == 64 })
+        #expect(status.errors.contains("fetchCaller"))
+        #expect(!status.errors.contains(token))
+        #expect(!status.errors.contains("ckWebAuthToken=") || status.errors.contains("ckWebAuthToken=<"))
+        #expect(!status.output.contains(token))
+    }
+}

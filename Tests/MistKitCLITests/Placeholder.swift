@@ -1,1 +1,0 @@
-// The first source takes this file's place.

@@ -1,0 +1,66 @@
+import CloudKitModel
+import Foundation
+import Testing
+
+@testable import MistKitCLI
+
+struct FieldTextTests {
+    @Test(arguments: [
+        ("title=Hello", "title", FieldValue.string("Hello")),
+        ("title=", "title", .string("")),
+        ("equation=a=b", "equation", .string("a=b")),
+        ("rating=4", "rating", .int64(4)),
+        ("rating=-4", "rating", .int64(-4)),
+        ("zip=01234", "zip", .string("01234")),
+        ("big=99999999999999999999", "big", .string("99999999999999999999")),
+        ("score=4.5", "score", .double(4.5)),
+        ("word=nan", "word", .string("nan")),
+        ("zip:STRING=4", "zip", .string("4")),
+        ("score:double=4", "score", .double(4)),
+        ("gone:NULL=", "gone", .null),
+        ("when:TIMESTAMP=1500", "when", .timestamp(Date(timeIntervalSince1970: 1.5))),
+        ("when:TIMESTAMP=1970-01-01T00:01:00Z", "when", .timestamp(Date(timeIntervalSince1970: 60))),
+        ("when:TIMESTAMP=1970-01-02", "when", .timestamp(Date(timeIntervalSince1970: 86400))),
+        ("data:BYTES=AQI=", "data", .bytes(Data([1, 2]))),
+        ("ref:REFERENCE=other", "ref", .reference(Reference(recordName: "other"))),
+        ("place:LOCATION=59.9, 10.7", "place", .location(Location(latitude: 59.9, longitude: 10.7))),
+        ("tags:STRING_LIST=a, b", "tags", .stringList(["a", "b"])),
+        ("tags:STRING_LIST=", "tags", .stringList([])),
+        ("counts:INT64_LIST=1,2", "counts", .int64List([1, 2])),
+        ("secret:STRING!=x", "secret", .encrypted(.string("x"))),
+    ]) func readsAnArgument(_ argument: String, name: String, value: FieldValue) throws {
+        let assignment = try FieldText.assignment(argument)
+        #expect(assignment.name == name)
+        #expect(assignment.value == value)
+    }
+
+    @Test(arguments: [
+        ("title", "The field \"title\" has no value."),
+        ("=x", "The field \"=x\" has no name."),
+        ("n:INT64=x", "\"x\" is no INT64, which the field n is to be."),
+        ("n:DOUBLE=inf", "\"inf\" is no DOUBLE, which the field n is to be."),
+        ("n:TIMESTAMP=yesterday", "\"yesterday\" is no TIMESTAMP, which the field n is to be."),
+        ("n:LOCATION=91,0", "\"91,0\" is no LOCATION, which the field n is to be."),
+        ("n:INT64_LIST=1,x", "\"1,x\" is no INT64_LIST, which the field n is to be."),
+        ("n:NUMBER=1", "There is no type NUMBER, which the field n is to be."),
+    ]) func saysWhatIsWrongWithAnArgument(_ argument: String, message: String) {
+        let error = #expect(throws: CommandError.self) { try FieldText.assignment(argument) }
+        #expect(error?.message == message)
+        #expect(error?.code == .usage)
+        #expect(error?.remedy?.isEmpty == false)
+    }
+
+    @Test func showsEveryKindOfValueOnOneLine() {
+        let values: [FieldValue] = [
+            "text", 4, 4.5, .timestamp(Date(timeIntervalSince1970: 1_795_250_405.932)),
+            .timestamp(Date(timeIntervalSince1970: 0)), .bytes(Data([1, 2])), .reference(Reference(recordName: "a")),
+            .location(Location(latitude: 1, longitude: 2)), .list(["a", "b"]), .list([1, 2]), .null, .encrypted("x"),
+        ]
+        #expect(
+            values.map(FieldText.describe) == [
+                "text", "4", "4.5", "2026-11-21T08:40:05.932Z", "1970-01-01T00:00:00Z", "AQI=", "→ a", "1.0,2.0", "a, b", "1, 2",
+                "", "x",
+            ]
+        )
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import MistKitCLI
+
+struct SettingsTests {
+    /// Settings from flags, an environment and a configuration file in a folder of their own.
+    private func settings(flags: [String] = [], environment: [String: String] = [:], file: String? = nil) async throws -> Settings {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        if let file { try Data(file.utf8).write(to: folder.appendingPathComponent("mistkit.json")) }
+        return try await Settings.read(flags: .parse(flags), environment: environment, folder: folder.path)
+    }
+
+    @Test func takesFlagsBeforeTheEnvironmentBeforeTheFile() async throws {
+        let settings = try await settings(
+            flags: ["--container", "flag"],
+            environment: ["MISTKIT_CONTAINER": "environment", "MISTKIT_API_TOKEN": "environment"],
+            file: #"{"container": "file", "apiToken": "file", "serverURL": "http://file"}"#
+        )
+        #expect(settings.container == "flag")
+        #expect(settings.apiToken == "environment")
+        #expect(settings.serverURL == "http://file")
+        #expect(settings.keyID == nil)
+    }
+
+    @Test func readsEverySettingFromTheEnvironment() async throws {
+        let settings = try await settings(environment: [
+            "MISTKIT_CONTAINER": "1", "MISTKIT_ENVIRONMENT": "2", "MISTKIT_DATABASE": "3", "MISTKIT_SERVER_URL": "4",
+            "MISTKIT_API_TOKEN": "5", "MISTKIT_WEB_AUTH_TOKEN": "6", "MISTKIT_KEY_ID": "7", "MISTKIT_PRIVATE_KEY": "8",
+            "MISTKIT_PRIVATE_KEY_FILE": "9", "MISTKIT_DATA_FOLDER": "10",
+        ])
+        #expect(
+            [
+                settings.container, settings.environment, settings.database, settings.serverURL, settings.apiToken,
+                settings.webAuthToken, settings.keyID, settings.privateKey, settings.privateKeyFile, settings.dataFolder,
+            ] == (1...10).map(String.init)
+        )
+    }
+
+    @Test func refusesAConfigurationFileThatIsMissingOrNoJSON() async throws {
+        let missing = await #expect(throws: CommandError.self) { try await settings(flags: ["--config", "nowhere.json"]) }
+        #expect(missing?.message == "There is no configuration file nowhere.json.")
+        let broken = await #expect(throws: CommandError.self) { try await settings(file: "{") }
+        #expect(broken?.message.contains("mistkit.json cannot be read") == true)
+    }
+
+    @Test(arguments: [
+        (["MISTKIT_SERVER_URL": "http://h"], "There is an address of a service, but there are no credentials for it."),
+        (["MISTKIT_API_TOKEN": "t"], "There are credentials, but no container."),
+        (["MISTKIT_KEY_ID": "k", "MISTKIT_CONTAINER": "c"], "There is a key ID, but no private key."),
+        (["MISTKIT_PRIVATE_KEY": "k", "MISTKIT_CONTAINER": "c"], "There is a private key, but no key ID."),
+        (["MISTKIT_WEB_AUTH_TOKEN": "k", "MISTKIT_CONTAINER": "c"], "There is a web authentication token, but no API token."),
+        (["MISTKIT_API_TOKEN": "t", "MISTKIT_CONTAINER": "c", "MISTKIT_SERVER_URL": "nowhere"], "nowhere is no address of a service."),
+        (["MISTKIT_ENVIRONMENT": "staging"], "There is no environment staging."),
+        (["MISTKIT_DATABASE": "mine"], "There is no database mine."),
+    ]) func saysWhichSettingIsMissing(_ environment: [String: String], message: String) async throws {
+        let settings = try await settings(environment: environment)
+        let error = #expect(throws: CommandError.self) {
+            try Connection.open(settings, logger: .init(label: "test"))
+        }
+        #expect(error?.message == message)
+        #expect(error?.remedy != nil)
+    }
+}
