@@ -52,8 +52,8 @@ import Synchronization
 /// - ``registerContainer(_:)``
 /// - ``registerAPIToken(_:for:)``
 /// - ``registerServerKey(_:for:)``
-/// - ``createUser(_:emailAddress:phoneNumber:)``
-/// - ``issueWebAuthToken(for:keepsSignedIn:)``
+/// - ``createUser(_:emailAddress:phoneNumber:userRecordName:)``
+/// - ``issueWebAuthToken(for:container:keepsSignedIn:)``
 /// - ``authenticate(_:for:)``
 /// - ``fetchCaller(as:)``
 /// - ``fetchCurrentUser(as:)``

@@ -82,7 +82,7 @@ extension CloudKitEmulator {
     /// The text has `+`, `/` and `=`, as the service's tokens have; it must be percent-encoded exactly once.
     ///
     /// - Parameters:
-    ///   - userRecordName: The user, made by ``createUser(_:emailAddress:phoneNumber:)``.
+    ///   - userRecordName: The user, made by ``CloudKitEmulator/createUser(_:emailAddress:phoneNumber:userRecordName:)``.
     ///   - container: The container that the token is good for; `nil` for all.
     ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
     /// - Returns: The token.
@@ -164,6 +164,6 @@ extension CloudKitEmulator {
             }
             bytes.append(byte)
         }
-        return bytes
+        return "_" + hexadecimal(bytes) == name ? bytes : nil
     }
 }

@@ -5,6 +5,26 @@ import Foundation
 /// The service matches whole words so (native documentation of `CKQuery`; the page on queries splits the searched words
 /// on white space).
 func textTokens(in text: String) -> Set<String> {
+    // Most text is ASCII, and needs no tables.
+    if let tokens = text.utf8.withContiguousStorageIfAvailable(asciiTokens) ?? nil { return tokens }
     let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     return Set(folded.split { !$0.isLetter && !$0.isNumber }.map(String.init))
+}
+
+/// The words of a text of ASCII; `nil` for any other.
+private func asciiTokens(in bytes: UnsafeBufferPointer<UInt8>) -> Set<String>? {
+    var tokens = Set<String>()
+    var word: [UInt8] = []
+    for byte in bytes {
+        switch byte {
+        case 0x80...: return nil
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): word.append(byte | 0x20)
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): word.append(byte)
+        default:
+            if !word.isEmpty { tokens.insert(String(decoding: word, as: UTF8.self)) }
+            word.removeAll(keepingCapacity: true)
+        }
+    }
+    if !word.isEmpty { tokens.insert(String(decoding: word, as: UTF8.self)) }
+    return tokens
 }

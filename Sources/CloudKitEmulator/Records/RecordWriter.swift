@@ -399,6 +399,7 @@ extension RecordWriter {
 extension RecordWriter {
     /// Brings the index from a record's old content to its new one; `nil` is a record that is not there.
     private func index(_ new: Record?, over old: Record?, of type: Schema.RecordType, record: Int64) throws {
+        var rows: [(field: Int64, value: IndexValue)] = []
         for (name, field) in type.fields where !field.kind.isEncrypted {
             let (before, after) = (old?.fields[name], new?.fields[name])
             if old != nil, new != nil, before == after { continue }
@@ -408,16 +409,41 @@ extension RecordWriter {
             }
             let present = old == nil ? [] : IndexValue.values(of: before, in: field.kind)
             let wanted = new == nil ? [] : IndexValue.values(of: after, in: field.kind)
-            for value in present where !wanted.contains(value) {
+            let (presentSet, wantedSet) = (Set(present), Set(wanted))
+            for value in present where !wantedSet.contains(value) {
                 try db.cachedStatement(
                     sql: "DELETE FROM entry WHERE field = ? AND zone = ? AND value = ? AND record = ?"
                 ).execute(arguments: [field.id, zone.id, value, record])
             }
-            for value in wanted where !present.contains(value) {
-                try db.cachedStatement(sql: "INSERT INTO entry VALUES (?, ?, ?, ?)")
-                    .execute(arguments: [field.id, zone.id, value, record])
-            }
+            for value in wanted where !presentSet.contains(value) { rows.append((field.id, value)) }
         }
+        try insert(rows[...], of: record)
+    }
+
+    /// Writes rows of `entry`, several in one statement.
+    private func insert(_ rows: ArraySlice<(field: Int64, value: IndexValue)>, of record: Int64) throws {
+        let rowsOfStatement = 16
+        var rest = rows
+        while !rest.isEmpty {
+            let chunk = rest.prefix(rowsOfStatement)
+            rest = rest.dropFirst(rowsOfStatement)
+            var arguments: [DatabaseValue] = []
+            arguments.reserveCapacity(4 * chunk.count)
+            for row in chunk {
+                arguments.append(row.field.databaseValue)
+                arguments.append(zone.id.databaseValue)
+                arguments.append(row.value.databaseValue)
+                arguments.append(record.databaseValue)
+            }
+            try db.cachedStatement(sql: Self.insertions[chunk.count - 1]).execute(
+                arguments: StatementArguments(arguments)
+            )
+        }
+    }
+
+    /// The statements that insert 1, 2, … 16 rows.
+    private static let insertions = (1...16).map { count in
+        "INSERT INTO entry VALUES " + Array(repeating: "(?, ?, ?, ?)", count: count).joined(separator: ", ")
     }
 
     private func indexPlace(_ new: Location?, over old: Location?, field: Int64, record: Int64) throws {

@@ -18,6 +18,7 @@ extension EmulatorStorage {
         configuration.label = "CloudKitEmulator"
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
+        configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             // WAL with `synchronous = NORMAL`: a commit is in the operating system's hands before it returns, so it
             // outlives the process, and no commit waits for the disk.
