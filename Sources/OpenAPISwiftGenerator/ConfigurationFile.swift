@@ -25,8 +25,9 @@ public struct ConfigurationFile: Hashable, Sendable {
     /// - Parameters:
     ///   - bytes: The file's bytes, YAML or JSON.
     ///   - name: What errors call the file.
+    ///   - isStrict: Whether a key that is not known, or a missing `generate`, is an error.
     /// - Throws: An error that names the key, its line, and what would be allowed.
-    public init(parsing bytes: [UInt8], named name: String) throws(Diagnostic) {
+    public init(parsing bytes: [UInt8], named name: String, isStrict: Bool = true) throws(Diagnostic) {
         let source = SourceText(name: name, bytes: bytes)
         let diagnostics = Diagnostics(source: source)
         let root: DocumentNode = try DocumentParser.parse(source)
@@ -52,6 +53,7 @@ public struct ConfigurationFile: Hashable, Sendable {
                 )
             case "featureFlags": _ = try reader.strings()
             default:
+                guard isStrict else { continue }
                 throw diagnostics.error(
                     "The key '\(member.key)' is not known.",
                     at: member.value.position,
@@ -59,7 +61,7 @@ public struct ConfigurationFile: Hashable, Sendable {
                 )
             }
         }
-        guard generate != nil else {
+        guard generate != nil || !isStrict else {
             throw diagnostics.error(
                 "The key 'generate' is missing.",
                 at: root.position,

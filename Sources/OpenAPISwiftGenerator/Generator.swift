@@ -141,13 +141,13 @@ public struct Generator: Sendable {
         from source: SourceText,
         diagnostics: inout Diagnostics
     ) throws(Diagnostic) -> [GeneratedFile] {
-        let root: DocumentNode = try DocumentParser.parse(source)
+        var root: DocumentNode = try DocumentParser.parse(source)
+        if let filter = configuration.filter {
+            root = try filter.apply(to: root, diagnostics: diagnostics)
+        }
         var reader = DocumentReader(diagnostics: diagnostics)
         defer { diagnostics = reader.diagnostics }
-        var document: OpenAPIDocument = try reader.read(root)
-        if let filter = configuration.filter {
-            document = try filter.apply(to: document, diagnostics: reader.diagnostics)
-        }
+        let document: OpenAPIDocument = try reader.read(root)
 
         let names = NameAssigner(strategy: configuration.namingStrategy, overrides: configuration.nameOverrides)
         var resolver = Resolver(

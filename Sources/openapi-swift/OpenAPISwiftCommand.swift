@@ -7,13 +7,14 @@ struct OpenAPISwiftCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "openapi-swift",
         abstract: "Turns OpenAPI documents into Swift clients and servers.",
-        subcommands: [GenerateCommand.self]
+        subcommands: [GenerateCommand.self, FilterCommand.self]
     )
 }
 
 extension GeneratorConfiguration.Mode: ExpressibleByArgument {}
 extension AccessModifier: ExpressibleByArgument {}
 extension NamingStrategy: ExpressibleByArgument {}
+extension DocumentFilter.OutputFormat: ExpressibleByArgument {}
 
 /// The value that `--feature-flag` takes; there are no features to switch on.
 enum FeatureFlag: String, ExpressibleByArgument, CaseIterable {
@@ -44,11 +45,11 @@ func contents(of path: String, what: String) throws -> [UInt8] {
 
 extension ConfigurationFile {
     /// Reads the file at a path; what is wrong with it is a usage error.
-    init(path: String) throws {
+    init(path: String, isStrict: Bool = true) throws {
         let bytes: [UInt8] = try contents(of: path, what: "configuration")
         do {
-            try self.init(parsing: bytes, named: path)
-        } catch let error {
+            try self.init(parsing: bytes, named: path, isStrict: isStrict)
+        } catch {
             throw ValidationError(error.description)
         }
     }

@@ -1,3 +1,6 @@
+import StreamingJSON
+import Yams
+
 /// Which parts of a document to use: the union of the four lists, and all that they refer to.
 public struct DocumentFilter: Hashable, Sendable {
     /// By `operationId`.
@@ -17,7 +20,228 @@ public struct DocumentFilter: Hashable, Sendable {
         self.schemas = schemas
     }
 
-    func apply(to document: OpenAPIDocument, diagnostics: Diagnostics) throws(Diagnostic) -> OpenAPIDocument {
-        document
+    /// How a filtered document is written.
+    public enum OutputFormat: String, Hashable, Sendable, CaseIterable {
+        /// YAML in block style.
+        case yaml
+        /// JSON, pretty printed.
+        case json
+    }
+
+    /// The part of a document that a filter selects, as a document.
+    ///
+    /// - Parameters:
+    ///   - document: The bytes of a YAML or JSON document.
+    ///   - name: What errors call the document.
+    ///   - filter: The filter; `nil` for all.
+    ///   - format: The format of the result.
+    /// - Throws: An error for a document that cannot be read, or a name that is not in it.
+    public static func filter(
+        _ document: [UInt8],
+        named name: String,
+        by filter: DocumentFilter?,
+        as format: OutputFormat
+    ) throws(Diagnostic) -> String {
+        let source = SourceText(name: name, bytes: document)
+        let diagnostics = Diagnostics(source: source)
+        var root: DocumentNode = try DocumentParser.parse(source)
+        if let filter { root = try filter.apply(to: root, diagnostics: diagnostics) }
+        do {
+            switch format {
+            case .yaml: return try Yams.serialize(node: root.yaml, sortKeys: false)
+            case .json: return String(decoding: try JSONWriter.bytes(of: root, options: .prettyPrinted), as: UTF8.self)
+            }
+        } catch {
+            throw Diagnostic(severity: .error, message: "The document cannot be written: \(error)")
+        }
+    }
+
+    // MARK: Filtering
+
+    private static let methods: Set<String> = [
+        "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
+    ]
+
+    /// The root without what is neither selected nor needed by what is.
+    func apply(to root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) -> DocumentNode {
+        try checkNames(in: root, diagnostics: diagnostics)
+        var kept = References()
+        var paths: [DocumentNode.Member] = []
+        for member in root["paths"]?.members ?? [] {
+            guard let item = filtered(member, in: root) else { continue }
+            kept.collect(from: item)
+            paths.append(DocumentNode.Member(key: member.key, value: item))
+        }
+        for name in schemas { kept.add(kind: "schemas", name: name) }
+        while let next = kept.next() {
+            if let node = root["components"]?[next.kind]?[next.name] { kept.collect(from: node) }
+        }
+        guard let members = root.members else { return root }
+        var result: [DocumentNode.Member] = []
+        for member in members {
+            switch member.key {
+            case "paths": result.append(.init(key: "paths", value: member.value.replacing(paths)))
+            case "components": result.append(.init(key: "components", value: kept.filtered(member.value)))
+            default: result.append(member)
+            }
+        }
+        return root.replacing(result)
+    }
+
+    /// A path with the operations that are selected, `nil` when none is.
+    private func filtered(_ path: DocumentNode.Member, in root: DocumentNode) -> DocumentNode? {
+        if paths.contains(path.key) { return path.value }
+        var item: DocumentNode = path.value
+        if let text = item["$ref"]?.string,
+            let name = Reference(text: text, position: item.position).componentName(in: .pathItems),
+            let target = root["components"]?["pathItems"]?[name]
+        {
+            item = target
+        }
+        guard let members = item.members else { return nil }
+        var hasOperation = false
+        let kept: [DocumentNode.Member] = members.filter { (member: DocumentNode.Member) -> Bool in
+            guard DocumentFilter.methods.contains(member.key) else { return true }
+            let isSelected: Bool = selects(member.value)
+            if isSelected { hasOperation = true }
+            return isSelected
+        }
+        return hasOperation ? item.replacing(kept) : nil
+    }
+
+    private func selects(_ operation: DocumentNode) -> Bool {
+        if let name = operation["operationId"]?.string, operations.contains(name) { return true }
+        return (operation["tags"]?.elements ?? []).contains { $0.string.map { tags.contains($0) } ?? false }
+    }
+
+    private func checkNames(in root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) {
+        var knownOperations: Set<String> = []
+        var knownTags: Set<String> = Set((root["tags"]?.elements ?? []).compactMap { $0["name"]?.string })
+        var items: [DocumentNode] = root["paths"]?.members?.map(\.value) ?? []
+        items += root["components"]?["pathItems"]?.members?.map(\.value) ?? []
+        for item in items {
+            for member in item.members ?? [] where DocumentFilter.methods.contains(member.key) {
+                if let name = member.value["operationId"]?.string { knownOperations.insert(name) }
+                knownTags.formUnion((member.value["tags"]?.elements ?? []).compactMap(\.string))
+            }
+        }
+        let knownPaths: Set<String> = Set((root["paths"]?.members ?? []).map(\.key))
+        let knownSchemas: Set<String> = Set((root["components"]?["schemas"]?.members ?? []).map(\.key))
+        let checks: [(kind: String, names: [String], known: Set<String>)] = [
+            ("operation", operations, knownOperations), ("tag", tags, knownTags), ("path", paths, knownPaths),
+            ("schema", schemas, knownSchemas),
+        ]
+        for (kind, names, known) in checks {
+            for name in names where !known.contains(name) {
+                throw diagnostics.error(
+                    "The filter names the \(kind) '\(name)', which the document does not have.",
+                    at: nil
+                )
+            }
+        }
+    }
+}
+
+/// Components that are needed, and those of them whose own needs are not known yet.
+private struct References {
+    struct Name: Hashable {
+        var kind: String
+        var name: String
+    }
+
+    private var all: Set<Name> = []
+    private var waiting: [Name] = []
+
+    mutating func add(kind: String, name: String) {
+        let name = Name(kind: kind, name: name)
+        if all.insert(name).inserted { waiting.append(name) }
+    }
+
+    mutating func next() -> Name? { waiting.popLast() }
+
+    /// Adds every component that a node refers to, in `$ref` or in a discriminator's mapping.
+    mutating func collect(from node: DocumentNode) {
+        switch node.content {
+        case .object(let members):
+            for member in members {
+                if member.key == "$ref", let text = member.value.string {
+                    add(text)
+                } else if member.key == "mapping" {
+                    for target in member.value.members ?? [] {
+                        if let text = target.value.string {
+                            add(text.hasPrefix("#") ? text : "#/components/schemas/\(text)")
+                        }
+                    }
+                    collect(from: member.value)
+                } else {
+                    collect(from: member.value)
+                }
+            }
+        case .array(let elements):
+            for element in elements { collect(from: element) }
+        default: break
+        }
+    }
+
+    private mutating func add(_ reference: String) {
+        let tokens: [Substring] = reference.split(separator: "/", omittingEmptySubsequences: false)
+        guard tokens.count >= 4, tokens[0] == "#", tokens[1] == "components" else { return }
+        add(kind: String(tokens[2]), name: Reference.unescape(tokens[3]))
+    }
+
+    /// The node of `components` without what is not needed.
+    func filtered(_ components: DocumentNode) -> DocumentNode {
+        var result: [DocumentNode.Member] = []
+        for kind in components.members ?? [] {
+            let kept: [DocumentNode.Member] = (kind.value.members ?? []).filter {
+                all.contains(Name(kind: kind.key, name: $0.key))
+            }
+            if !kept.isEmpty { result.append(.init(key: kind.key, value: kind.value.replacing(kept))) }
+        }
+        return components.replacing(result)
+    }
+}
+
+extension DocumentNode {
+    /// An object with other members in the same place.
+    fileprivate func replacing(_ members: [Member]) -> DocumentNode {
+        DocumentNode(content: .object(members), position: position)
+    }
+
+    /// This value as Yams has it.
+    fileprivate var yaml: Node {
+        switch content {
+        case .null: Node("null", Tag(.null), .plain)
+        case .bool(let value): Node(value ? "true" : "false", Tag(.bool), .plain)
+        case .integer(let value): Node(String(value), Tag(.int), .plain)
+        case .number(let value): Node(String(value), Tag(.float), .plain)
+        case .string(let value): Node(value, Tag(.str), value.contains("\n") ? .literal : .any)
+        case .array(let elements): Node(elements.map(\.yaml), Tag(.seq), .block)
+        case .object(let members):
+            Node(members.map { (Node($0.key, Tag(.str), .any), $0.value.yaml) }, Tag(.map), .block)
+        }
+    }
+}
+
+extension DocumentNode: JSONWritable {
+    func write(json writer: inout JSONWriter) {
+        switch content {
+        case .null: writer.writeNull()
+        case .bool(let value): writer.write(value)
+        case .integer(let value): writer.write(value)
+        case .number(let value): writer.write(value)
+        case .string(let value): writer.write(value)
+        case .array(let elements):
+            writer.beginArray()
+            for element in elements { element.write(json: &writer) }
+            writer.endArray()
+        case .object(let members):
+            writer.beginObject()
+            for member in members {
+                writer.key(member.key)
+                member.value.write(json: &writer)
+            }
+            writer.endObject()
+        }
     }
 }

@@ -1,0 +1,69 @@
+import OpenAPISwiftGenerator
+import Testing
+
+/// `openapi-generator-config.yaml`.
+struct ConfigurationFileTests {
+    private func parse(_ text: String) throws -> ConfigurationFile {
+        try ConfigurationFile(parsing: [UInt8](text.utf8), named: "config.yaml")
+    }
+
+    private func error(_ text: String) -> String? {
+        do {
+            _ = try parse(text)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let file: ConfigurationFile = try parse(
+            """
+            generate: [types, server]
+            accessModifier: package
+            additionalImports: [A, B]
+            additionalFileComments: [one]
+            filter: {operations: [o], tags: [t], paths: [/p], schemas: [s]}
+            namingStrategy: idiomatic
+            nameOverrides: {a: b}
+            typeOverrides: {schemas: {S: M.S}, other: ignored}
+            featureFlags: []
+            """
+        )
+        var expected = ConfigurationFile()
+        expected.generate = [.types, .server]
+        expected.accessModifier = .package
+        expected.additionalImports = ["A", "B"]
+        expected.additionalFileComments = ["one"]
+        expected.filter = DocumentFilter(operations: ["o"], tags: ["t"], paths: ["/p"], schemas: ["s"])
+        expected.namingStrategy = .idiomatic
+        expected.nameOverrides = ["a": "b"]
+        expected.typeOverrides = ["S": "M.S"]
+        #expect(file == expected)
+    }
+
+    @Test func onlyWhatToGenerateMustBeSaid() throws {
+        var expected = ConfigurationFile()
+        expected.generate = [.client]
+        #expect(try parse("generate: [client]\n") == expected)
+        #expect(error("accessModifier: public\n")?.contains("The key 'generate' is missing.") == true)
+    }
+
+    @Test func mistakesNameTheKeyAndTheLine() {
+        #expect(
+            error("generate: [types]\nacess: public\n")
+                == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
+                + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
+                + "featureFlags)"
+        )
+        #expect(
+            error("generate: [types, clients]\n")
+                == "config.yaml:1:11: error: The value of 'generate' must be a list of types, client, server."
+        )
+        #expect(
+            error("generate: [types]\nnamingStrategy: camel\n")
+                == "config.yaml:2:17: error: The value of 'namingStrategy' must be one of defensive, idiomatic."
+        )
+        #expect(error("generate: [types]\nfilter: {tags: x}\n")?.contains("'filter.tags'") == true)
+    }
+}

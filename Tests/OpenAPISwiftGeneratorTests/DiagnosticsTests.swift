@@ -1,0 +1,207 @@
+import OpenAPISwiftGenerator
+import Testing
+
+/// What the generator says about documents that it cannot use, or not wholly.
+struct DiagnosticsTests {
+    private func head(_ rest: String) -> String {
+        "openapi: 3.0.3\ninfo: {title: Test, version: '1'}\n" + rest
+    }
+
+    private let ok = "{description: Fine.}"
+
+    // MARK: Errors
+
+    @Test func yamlErrorsHaveLineAndColumn() {
+        let generation = Generation(document: head("paths:\n  /a: {get: [}\n"))
+        #expect(generation.files.isEmpty)
+        #expect(generation.errors.count == 1)
+        #expect(generation.errors.first?.hasPrefix("openapi.yaml:4:14: error: The document is not valid YAML") == true)
+    }
+
+    @Test func jsonErrorsHaveLineAndColumn() {
+        let generation = Generation(document: "{\n  \"openapi\": \"3.0.3\",\n  \"paths\": }\n}")
+        #expect(generation.errors.count == 1)
+        #expect(generation.errors.first?.hasPrefix("openapi.yaml:3:12: error: The document is not valid JSON") == true)
+    }
+
+    @Test func duplicateKeysOfYAMLAreAnError() {
+        let generation = Generation(document: head("paths: {}\npaths: {}\n"))
+        #expect(generation.errors.first?.contains("the same key appears twice: 'paths'") == true)
+    }
+
+    @Test(arguments: ["", "   \n", "[]", "just text", "3"])
+    func whatIsNoObjectIsNoDocument(text: String) {
+        #expect(Generation(document: text).errors.count == 1)
+    }
+
+    @Test func theVersionMustBeThereAndKnown() {
+        #expect(
+            Generation(document: "info: {}\n").errors
+                == ["openapi.yaml:1:1: error: The key 'openapi' is missing."]
+        )
+        #expect(Generation(document: "swagger: '2.0'\n").errors.first?.contains("Swagger 2.0") == true)
+        let unknown = Generation(document: "openapi: 4.0.0\npaths: {}\n").errors
+        #expect(
+            unknown == [
+                "openapi.yaml:1:10: error: OpenAPI version '4.0.0' is not known. "
+                    + "(use 3.0.0 to 3.0.4, 3.1.0 to 3.1.2 or 3.2.0)"
+            ]
+        )
+        for version in ["3.0.0", "3.0.4", "3.1.0", "3.1.2", "3.2.0"] {
+            #expect(Generation(document: "openapi: \(version)\npaths: {}\n").errors == [])
+        }
+    }
+
+    @Test func anOperationNeedsAResponse() {
+        let generation = Generation(document: head("paths:\n  /a:\n    get:\n      responses: {}\n"))
+        #expect(
+            generation.errors == [
+                "openapi.yaml:6:7: error: The operation GET /a has no response. (document at least one response)"
+            ]
+        )
+    }
+
+    @Test func operationIdentifiersAreUnique() {
+        let operation = "{operationId: a, responses: {'200': \(ok)}}"
+        let generation = Generation(document: head("paths:\n  /a:\n    get: \(operation)\n    put: \(operation)\n"))
+        #expect(
+            generation.errors == [
+                "openapi.yaml:6:10: error: The operationId 'a' is used twice. "
+                    + "(give each operation an operationId of its own)"
+            ]
+        )
+    }
+
+    @Test func placeholdersNeedParameters() {
+        let generation = Generation(document: head("paths:\n  /a/{b}:\n    get: {responses: {'200': \(ok)}}\n"))
+        #expect(generation.errors.count == 1)
+        #expect(generation.errors.first?.contains("'{b}'") == true)
+    }
+
+    @Test func mediaTypesHaveTwoParts() {
+        let generation = Generation(
+            document: head(
+                "paths:\n  /a:\n    get: {responses: {'200': {description: x, content: {json: {}}}}}\n"
+            )
+        )
+        #expect(generation.errors.first?.contains("'json' is no media type.") == true)
+    }
+
+    @Test func referencesLeadSomewhere() {
+        let missing = Generation(
+            schemas: "    A: {type: object, properties: {b: {$ref: '#/components/schemas/B'}}}"
+        )
+        #expect(
+            missing.errors.first
+                == "openapi.yaml:6:46: error: The reference '#/components/schemas/B' leads nowhere. "
+                + "(add the schema to '#/components/schemas' or correct the name)"
+        )
+        let external = Generation(schemas: "    A: {type: object, properties: {b: {$ref: 'other.yaml#/B'}}}")
+        #expect(external.errors.first?.contains("leaves the document") == true)
+        let response = Generation(
+            document: head("paths:\n  /a:\n    get: {responses: {'200': {$ref: '#/components/responses/X'}}}\n")
+        )
+        #expect(response.errors.first?.contains("leads nowhere in '#/components/responses'") == true)
+    }
+
+    @Test func aliasesOfEachOtherAreAnError() {
+        let generation = Generation(
+            schemas: """
+                    A: {$ref: '#/components/schemas/B'}
+                    B: {$ref: '#/components/schemas/A'}
+                """
+        )
+        #expect(generation.errors.first?.contains("'A' is a reference to itself") == true)
+    }
+
+    // MARK: Warnings
+
+    @Test func unsupportedPartsAreSaidAndSkipped() {
+        let generation = Generation(
+            document: head(
+                """
+                paths:
+                  /a:
+                    get:
+                      operationId: a
+                      parameters:
+                        - {name: c, in: cookie, schema: {type: string}}
+                        - {name: s, in: query, style: spaceDelimited, schema: {type: array, items: {type: string}}}
+                        - {name: q, in: query, content: {application/json: {}}}
+                        - {name: fine, in: query, schema: {type: string}}
+                      requestBody: {content: {multipart/form-data: {}, application/x-www-form-urlencoded: {}}}
+                      responses: {'200': \(ok)}
+                """
+            ),
+            modes: [.types, .client, .server]
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:9:11: warning: The query parameter 's' is left out: style 'spaceDelimited' without explode is "
+                    + "not supported there. [context: foundIn=Operations.a.Input.Query]",
+                "openapi.yaml:10:11: warning: The query parameter 'q' is left out: content of type 'application/json' is not "
+                    + "supported there. [context: foundIn=Operations.a.Input.Query]",
+                "openapi.yaml:8:11: warning: The cookie parameter 'c' is left out: it is not supported. "
+                    + "[context: foundIn=Operations.a]",
+                "openapi.yaml:12:52: warning: The media type 'multipart/form-data' is left out: it is not supported yet. "
+                    + "[context: foundIn=Operations.a.Input.Body]",
+                "openapi.yaml:12:91: warning: The media type 'application/x-www-form-urlencoded' is left out: it is not "
+                    + "supported yet. [context: foundIn=Operations.a.Input.Body]",
+            ]
+        )
+        #expect(generation.contains("public init(fine: Swift.String? = nil)", in: "Types+Operations.swift"))
+        #expect(generation.files["Types+Operations.swift"]?.contains("Body") == false)
+    }
+
+    @Test func namesThatAreOnlyRequiredAreLeftOut() {
+        let generation = Generation(schemas: "    A: {type: object, required: [b, a], properties: {a: {type: string}}}")
+        #expect(generation.warnings.count == 1)
+        #expect(generation.warnings.first?.contains("'b' is required but not among the properties") == true)
+        #expect(generation.contains("public init(a: Swift.String)"))
+    }
+
+    @Test func binaryPropertiesAreLeftOut() {
+        let generation = Generation(
+            document: head(
+                """
+                paths: {}
+                components:
+                  schemas:
+                    A: {type: object, properties: {a: {type: string, format: binary}, b: {type: string}}}
+                """
+            )
+        )
+        #expect(generation.warnings.first?.contains("'a' is left out: binary data has no JSON form.") == true)
+        #expect(generation.contains("public init(b: Swift.String? = nil)"))
+    }
+
+    @Test func whatUsesAnUnsupportedSchemaIsLeftOutWithIt() {
+        let generation = Generation(
+            schemas: """
+                    Nothing: {type: 'null'}
+                    A: {type: object, properties: {n: {$ref: '#/components/schemas/Nothing'}, b: {type: string}}}
+                """
+        )
+        #expect(generation.warnings.count == 2)
+        #expect(generation.files["Types+Schemas.swift"]?.contains("Nothing") == false)
+        #expect(generation.contains("public init(b: Swift.String? = nil)"))
+    }
+
+    @Test func aTypeOverrideWithoutASchemaIsSaid() {
+        let generation = Generation(document: head("paths: {}\n")) { $0.typeOverrides = ["X": "Y"] }
+        #expect(generation.warnings == ["warning: The type override for 'X' has no effect: there is no such schema."])
+    }
+
+    @Test func renamedDuplicatesAreSaid() {
+        let generation = Generation(
+            schemas: "    a b: {type: string}\n    a-b: {type: integer}\n    aB: {type: boolean}",
+            naming: .idiomatic
+        )
+        #expect(generation.errors == [])
+        #expect(generation.contains("typealias AB = Swift.String"))
+        #expect(generation.contains("typealias AB_2 = Swift.Int"))
+        #expect(generation.contains("typealias AB_3 = Swift.Bool"))
+        #expect(generation.diagnostics.map(\.severity) == [.note, .note])
+    }
+}

@@ -1,0 +1,346 @@
+import OpenAPISwiftGenerator
+import Testing
+
+/// Pieces of documents and the Swift they become.
+struct SnippetTests {
+    // MARK: Aliases and scalars
+
+    struct Scalar: Sendable, CustomTestStringConvertible {
+        var schema: String
+        var type: String
+        var isOld = false
+        var testDescription: String { schema }
+    }
+
+    static let scalars: [Scalar] = [
+        Scalar(schema: "{type: string}", type: "Swift.String"),
+        Scalar(schema: "{type: string, format: uuid}", type: "Swift.String"),
+        Scalar(schema: "{type: string, format: date}", type: "Swift.String"),
+        Scalar(schema: "{type: string, format: date-time}", type: "OpenAPISwiftRuntime.OpenAPIDate"),
+        Scalar(schema: "{type: string, format: byte}", type: "Swift.String"),
+        Scalar(schema: "{type: string, format: byte}", type: "OpenAPISwiftRuntime.Base64EncodedData", isOld: true),
+        Scalar(schema: "{type: string, contentEncoding: base64}", type: "OpenAPISwiftRuntime.Base64EncodedData"),
+        Scalar(schema: "{type: string, format: binary}", type: "OpenAPISwiftRuntime.HTTPBody", isOld: true),
+        Scalar(schema: "{type: string, format: binary}", type: "Swift.String"),
+        Scalar(schema: "{type: integer}", type: "Swift.Int"),
+        Scalar(schema: "{type: integer, format: int32}", type: "Swift.Int32"),
+        Scalar(schema: "{type: integer, format: int64}", type: "Swift.Int64"),
+        Scalar(schema: "{type: integer, format: uint64}", type: "Swift.Int"),
+        Scalar(schema: "{type: number}", type: "Swift.Double"),
+        Scalar(schema: "{type: number, format: float}", type: "Swift.Float"),
+        Scalar(schema: "{type: number, enum: [1, 2]}", type: "Swift.Double"),
+        Scalar(schema: "{type: boolean}", type: "Swift.Bool"),
+        Scalar(schema: "{type: boolean, enum: [true]}", type: "Swift.Bool"),
+        Scalar(schema: "{}", type: "OpenAPISwiftRuntime.OpenAPIValueContainer"),
+        Scalar(schema: "{enum: [a]}", type: "OpenAPISwiftRuntime.OpenAPIValueContainer"),
+        Scalar(schema: "{type: object}", type: "OpenAPISwiftRuntime.OpenAPIObjectContainer"),
+        Scalar(schema: "{type: array}", type: "OpenAPISwiftRuntime.OpenAPIArrayContainer"),
+        Scalar(schema: "{type: [string, 'null']}", type: "Swift.String"),
+        Scalar(schema: "{type: [integer, string]}", type: "Swift.Int"),
+        Scalar(schema: "{type: array, items: {type: string}}", type: "[Swift.String]"),
+        Scalar(schema: "{type: array, items: {type: [string, 'null']}}", type: "[Swift.String?]"),
+        Scalar(schema: "{$ref: '#/components/schemas/Other'}", type: "Components.Schemas.Other"),
+        Scalar(
+            schema: "{type: array, items: {$ref: '#/components/schemas/Other'}}",
+            type: "[Components.Schemas.Other]"
+        ),
+        Scalar(schema: "{oneOf: [{type: 'null'}, {type: integer}]}", type: "Swift.Int"),
+    ]
+
+    @Test(arguments: scalars)
+    func aSchemaWithoutATypeOfItsOwnIsAnAlias(scalar: Scalar) {
+        let generation = Generation(
+            document: """
+                openapi: \(scalar.isOld ? "3.0.3" : "3.1.0")
+                info: {title: Test, version: "1"}
+                paths: {}
+                components:
+                  schemas:
+                    Alias: \(scalar.schema)
+                    Other: {type: string}
+                """
+        )
+        #expect(generation.errors == [])
+        #expect(generation.contains("public typealias Alias = \(scalar.type)\n"))
+    }
+
+    // MARK: Enumerations
+
+    @Test func enumerationsWriteEveryRawValue() {
+        let generation = Generation(
+            schemas: "    E: {type: string, enum: [a, $b, public, a, '']}\n    I: {type: integer, enum: [0, 10, -3]}"
+        )
+        #expect(
+            generation.contains(
+                """
+                @frozen
+                public enum E: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                case a = "a"
+                case _dollar_b = "$b"
+                case _public = "public"
+                case _empty = ""
+                """
+            )
+        )
+        #expect(generation.contains("case _0 = 0\ncase _10 = 10\ncase _n3 = -3"))
+        #expect(generation.warnings.count == 1)
+    }
+
+    @Test(arguments: AccessModifier.allCases)
+    func theAccessModifierIsOnEveryDeclaration(access: AccessModifier) {
+        let generation = Generation(schemas: "    E: {type: string, enum: [a, b]}", access: access)
+        let file: String = access == .private || access == .fileprivate ? "Types.swift" : "Types+Schemas.swift"
+        let word: String = access == .internal ? "" : "\(access.rawValue) "
+        #expect(generation.contains("\(word)enum E: Swift.String", in: file))
+        #expect(generation.files[file]?.contains("@frozen") == (access == .public || access == .package))
+        #expect(generation.contains("\(word)enum Components {", in: "Types.swift"))
+        #expect(generation.contains("\(word)protocol APIProtocol: Sendable {}", in: "Types.swift"))
+    }
+
+    // MARK: Objects
+
+    @Test func aStructReadsWithASwitchAndWritesInOrder() {
+        let generation = Generation(
+            schemas: "    A: {type: object, required: [b], properties: {b: {type: integer}, a: {type: string}}}"
+        )
+        #expect(
+            generation.contains(
+                """
+                public struct A: StreamingJSON.JSONCodable, Sendable {
+                public var b: Swift.Int
+                public var a: Swift.String?
+                /// Creates a `A`.
+                public init(b: Swift.Int, a: Swift.String? = nil) {
+                self.b = b
+                self.a = a
+                }
+                public enum CodingKeys: Swift.String, CodingKey {
+                case b = "b"
+                case a = "a"
+                }
+                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b", "a")
+                public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                var v1: Swift.String? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                v0 = try reader.readInteger(Swift.Int.self)
+                case 1:
+                v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                try reader.skipValue()
+                }
+                }
+                guard let v0 else { throw reader.missingKey("b", in: "A") }
+                self.b = v0
+                self.a = v1
+                }
+                public func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                if let value: Swift.String = self.a {
+                writer.key("a")
+                writer.write(value)
+                }
+                writer.key("b")
+                writer.write(self.b)
+                writer.endObject()
+                }
+                }
+                """
+            )
+        )
+    }
+
+    @Test func aRequiredReferenceToSomethingNullableIsOptional() {
+        let generation = Generation(
+            schemas: """
+                    N: {type: [string, 'null']}
+                    S: {type: string}
+                    M: {$ref: '#/components/schemas/N'}
+                    A:
+                      type: object
+                      required: [m, s]
+                      properties: {m: {$ref: '#/components/schemas/M'}, s: {$ref: '#/components/schemas/S'}}
+                """
+        )
+        #expect(
+            generation.contains("public init(m: Components.Schemas.M? = nil, s: Components.Schemas.S)")
+        )
+    }
+
+    @Test func inlineTypesNestUnderTheNameOfTheirProperty() {
+        let generation = Generation(
+            schemas: """
+                    A:
+                      type: object
+                      properties:
+                        inner_obj: {type: object, properties: {x: {type: string}}}
+                        list: {type: array, items: {type: object, properties: {y: {type: string}}}}
+                """
+        )
+        #expect(generation.contains("public var inner_obj: Components.Schemas.A.inner_objPayload?"))
+        #expect(generation.contains("public typealias listPayload = [Components.Schemas.A.listPayloadPayload]"))
+        let idiomatic = Generation(
+            schemas: "    user.list: {type: array, items: {type: object, properties: {a: {type: string}}}}",
+            naming: .idiomatic
+        )
+        #expect(idiomatic.contains("public typealias User_list = [Components.Schemas.UserListPayload]"))
+    }
+
+    @Test func deprecatedPropertiesSaySo() {
+        let generation = Generation(
+            schemas: "    A: {type: object, properties: {a: {type: string, deprecated: true}, b: {type: string}}}"
+        )
+        #expect(generation.contains("@available(*, deprecated)\npublic var a: Swift.String? {"))
+        #expect(generation.contains("}\n}\npublic var b: Swift.String?"))
+    }
+
+    // MARK: Compositions
+
+    @Test func allOfMembersAreNotOptional() {
+        let generation = Generation(
+            schemas: """
+                    F: {}
+                    A: {allOf: [{$ref: '#/components/schemas/F'}, {type: string}, {type: array, items: {type: integer}}]}
+                    B: {allOf: [{$ref: '#/components/schemas/A'}]}
+                """
+        )
+        #expect(
+            generation.contains(
+                "public init(value1: Components.Schemas.F, value2: Swift.String, value3: [Swift.Int]) {"
+            )
+        )
+        #expect(generation.contains("writer.write(self.value2)\n}\n}"))
+        #expect(generation.contains("public init(value1: Components.Schemas.A) {"))
+    }
+
+    @Test func anyOfMembersAreOptional() {
+        let generation = Generation(
+            schemas: "    A: {anyOf: [{type: string}, {type: object, properties: {a: {type: string}}}]}"
+        )
+        #expect(
+            generation.contains(
+                "public init(value1: Swift.String? = nil, value2: Components.Schemas.A.Value2Payload? = nil) {"
+            )
+        )
+    }
+
+    @Test func aDiscriminatorTakesOnlyReferences() {
+        let generation = Generation(
+            schemas: """
+                    X: {type: object, required: [t], properties: {t: {type: string}}}
+                    Y: {type: object, required: [t], properties: {t: {type: string}}}
+                    A:
+                      oneOf:
+                        - {$ref: '#/components/schemas/X'}
+                        - {$ref: '#/components/schemas/Y'}
+                        - {type: string}
+                      discriminator: {propertyName: t, mapping: {b: '#/components/schemas/Y', A: Y}}
+                """
+        )
+        #expect(
+            generation.contains(
+                "case A(Components.Schemas.Y)\ncase b(Components.Schemas.Y)\ncase X(Components.Schemas.X)"
+            )
+        )
+        #expect(generation.contains(##"case "X", "#/components/schemas/X":"##))
+        #expect(generation.warnings.count == 1)
+    }
+
+    @Test func nullAmongMembersMeansOptional() {
+        let generation = Generation(
+            schemas: """
+                    A:
+                      type: object
+                      required: [a, b]
+                      properties:
+                        a: {oneOf: [{type: string}, {type: integer}, {type: 'null'}]}
+                        b: {anyOf: [{type: 'null'}, {$ref: '#/components/schemas/A'}]}
+                """
+        )
+        #expect(generation.errors == [] && generation.warnings == [])
+        #expect(
+            generation.contains("public init(a: Components.Schemas.A.aPayload? = nil, b: Components.Schemas.A? = nil)")
+        )
+    }
+
+    @Test func cyclesThroughArraysAndMapsNeedNoBox() {
+        let generation = Generation(
+            schemas: """
+                    A:
+                      type: object
+                      properties:
+                        list: {type: array, items: {$ref: '#/components/schemas/A'}}
+                        map: {type: object, additionalProperties: {$ref: '#/components/schemas/A'}}
+                """
+        )
+        #expect(generation.files["Types+Schemas.swift"]?.contains("IndirectValue") == false)
+    }
+
+    @Test func anOverrideReplacesTheType() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths: {}
+                components:
+                  schemas:
+                    a: {type: string, format: uuid}
+                    B: {type: object, properties: {a: {$ref: '#/components/schemas/a'}}}
+                """
+        ) {
+            $0.typeOverrides = ["a": "Mine.Identifier"]
+            $0.nameOverrides = ["a": "ID"]
+            $0.additionalImports = ["Mine"]
+        }
+        #expect(generation.contains("public import Mine"))
+        #expect(generation.contains("public typealias ID = Mine.Identifier"))
+        #expect(generation.contains("public var ID: Components.Schemas.ID?"))
+    }
+
+    // MARK: Files
+
+    @Test func fileNamesAreKnownBeforeTheDocument() {
+        let generation = Generation(
+            document: "openapi: 3.1.0\npaths: {}\n",
+            modes: [.types, .client, .server]
+        )
+        let names: [String] = GeneratorConfiguration.Mode.allCases.flatMap(Generator.fileNames)
+        #expect(generation.files.keys.sorted() == names.sorted())
+        for text in generation.files.values {
+            #expect(text.hasPrefix("// Generated by openapi-swift. Do not edit"))
+        }
+        #expect(generation.contains("public func registerHandlers(", in: "Server.swift"))
+    }
+
+    @Test func fileCommentsFollowTheFirstLine() {
+        let generation = Generation(document: "openapi: 3.1.0\npaths: {}\n") {
+            $0.additionalFileComments = ["one", "two\nthree"]
+        }
+        let lines: [Substring] = generation.files["Types.swift"]?.split(separator: "\n") ?? []
+        #expect(lines[1...3] == ["// one", "// two", "// three"])
+    }
+
+    @Test func stringsOfTheDocumentAreEscaped() {
+        let generation = Generation(schemas: #"    A: {type: string, enum: ['a"b', 'c\d', '#e']}"#)
+        #expect(generation.contains(#"= "a\"b""#))
+        #expect(generation.contains(#"= "c\\d""#))
+        #expect(generation.contains(##"= "#e""##))
+    }
+
+    @Test func yamlAndJSONOfOneDocumentGiveOneOutput() {
+        let yaml = Generation(
+            schemas: "    A: {type: object, properties: {a: {type: string, enum: [x]}, b: {type: number}}}"
+        )
+        let json = Generation(
+            document: #"""
+                {"openapi": "3.1.0", "info": {"title": "Test", "version": "1"}, "paths": {}, "components": {"schemas":
+                {"A": {"type": "object", "properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "number"}}}}}}
+                """#
+        )
+        #expect(yaml.files == json.files)
+        #expect(yaml.files.count == 7)
+    }
+}
