@@ -1,0 +1,253 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The lines of a stream of server-sent events, each without its ending, which is LF, CR or CR LF.
+///
+/// A byte order mark before the first line is removed. A last line that has no ending is delivered. Chunks of the upstream may end
+/// anywhere, between CR and LF too. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
+public struct ServerSentEventsLineDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
+where Upstream.Element == ArraySlice<UInt8> {
+
+    private let upstream: Upstream
+
+    private let maximumLineLength: Int
+
+    /// Creates a sequence of the lines of a stream of chunks.
+    /// - Parameters:
+    ///   - upstream: The chunks.
+    ///   - maximumLineLength: The number of bytes above which a line is refused with ``EventStreamError``; no bound by default.
+    public init(upstream: Upstream, maximumLineLength: Int = .max) {
+        self.upstream = upstream
+        self.maximumLineLength = maximumLineLength
+    }
+}
+
+extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
+
+    /// A line.
+    public typealias Element = ArraySlice<UInt8>
+
+    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    public typealias Failure = any Error
+
+    /// Reads the lines in order.
+    public struct Iterator: AsyncIteratorProtocol {
+
+        private var splitter: ByteSplitter
+
+        private var upstream: ErasedIterator<Upstream.AsyncIterator>
+
+        private var isFirst = true
+
+        fileprivate init(_ sequence: ServerSentEventsLineDeserializationSequence) {
+            splitter = ByteSplitter(.lineEnding, name: "line", maximumLength: sequence.maximumLineLength)
+            upstream = ErasedIterator(base: sequence.upstream.makeAsyncIterator())
+        }
+
+        /// Returns the next line, or nil at the end of the stream.
+        /// - Returns: A line, or nil.
+        /// - Throws: What the upstream throws, or ``EventStreamError``.
+        public mutating func next() async throws -> ArraySlice<UInt8>? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Returns the next line, or nil at the end of the stream.
+        /// - Parameter actor: The actor the caller runs on.
+        /// - Returns: A line, or nil.
+        /// - Throws: What the upstream throws, or ``EventStreamError``.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
+            guard let line = try await splitter.next(isolation: actor, from: &upstream) else { return nil }
+            guard isFirst else { return line }
+            isFirst = false
+            return line.starts(with: [0xEF, 0xBB, 0xBF]) ? line.dropFirst(3) : line
+        }
+    }
+
+    /// Starts to read the lines.
+    /// - Returns: An iterator at the first line.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(self)
+    }
+}
+
+/// The events of the lines of a stream of server-sent events, by the rules of the HTML standard.
+///
+/// A blank line ends an event; one that the end of the stream cuts off is dropped. Several `data` lines are joined by LF. Comments,
+/// unknown fields, identifiers that hold NUL and waiting times that are not digits are ignored, and so are events in which nothing else
+/// stands. Text that is not UTF-8 is repaired with U+FFFD.
+public struct ServerSentEventsDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
+where Upstream.Element == ArraySlice<UInt8> {
+
+    private let upstream: Upstream
+
+    private let predicate: @Sendable (ArraySlice<UInt8>) -> Bool
+
+    /// Creates a sequence of the events of a stream of lines.
+    /// - Parameters:
+    ///   - upstream: The lines, as ``ServerSentEventsLineDeserializationSequence`` gives them.
+    ///   - predicate: Sees the data of each event that has some, before the event is delivered; on false the stream ends instead.
+    public init(upstream: Upstream, while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool) {
+        self.upstream = upstream
+        self.predicate = predicate
+    }
+}
+
+extension ServerSentEventsDeserializationSequence: AsyncSequence {
+
+    /// An event.
+    public typealias Element = ServerSentEvent
+
+    /// What reading can throw: whatever the upstream throws.
+    public typealias Failure = any Error
+
+    /// Reads the events in order.
+    public struct Iterator: AsyncIteratorProtocol {
+
+        private var upstream: Upstream.AsyncIterator
+
+        private let predicate: @Sendable (ArraySlice<UInt8>) -> Bool
+
+        private var isFinished = false
+
+        fileprivate init(_ sequence: ServerSentEventsDeserializationSequence) {
+            upstream = sequence.upstream.makeAsyncIterator()
+            predicate = sequence.predicate
+        }
+
+        /// Returns the next event, or nil at the end of the stream.
+        /// - Returns: An event, or nil.
+        /// - Throws: What the upstream throws.
+        public mutating func next() async throws -> ServerSentEvent? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Returns the next event, or nil at the end of the stream.
+        /// - Parameter actor: The actor the caller runs on.
+        /// - Returns: An event, or nil.
+        /// - Throws: What the upstream throws.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
+            guard !isFinished else { return nil }
+            var fields = EventFields()
+            while let line = try await upstream.next(isolation: actor) {
+                guard line.isEmpty else {
+                    fields.add(line)
+                    continue
+                }
+                if let data = fields.data, !predicate(data[...]) { break }
+                if let event = fields.event { return event }
+            }
+            isFinished = true
+            return nil
+        }
+    }
+
+    /// Starts to read the events.
+    /// - Returns: An iterator at the first event.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(self)
+    }
+}
+
+/// An event while its lines arrive.
+private struct EventFields {
+
+    private var id: String?
+    private var name: String?
+    private var retry: Int64?
+
+    /// The bytes of the data lines.
+    private(set) var data: [UInt8]?
+
+    /// The event, unless nothing was said of it.
+    var event: ServerSentEvent? {
+        if id == nil, name == nil, retry == nil, data == nil { return nil }
+        return ServerSentEvent(
+            id: id,
+            event: name,
+            data: data.map { String(decoding: $0, as: UTF8.self) },
+            retry: retry
+        )
+    }
+
+    mutating func add(_ line: ArraySlice<UInt8>) {
+        let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+        var value = line[colon...].dropFirst()
+        if value.first == UInt8(ascii: " ") { value.removeFirst() }
+        let field = line[..<colon]
+        if field.elementsEqual("data".utf8) {
+            if data == nil {
+                data = Array(value)
+            } else {
+                data?.append(UInt8(ascii: "\n"))
+                data?.append(contentsOf: value)
+            }
+        } else if field.elementsEqual("event".utf8) {
+            name = String(decoding: value, as: UTF8.self)
+        } else if field.elementsEqual("id".utf8) {
+            if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
+        } else if field.elementsEqual("retry".utf8) {
+            let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            if isNumber, let number = Int64(String(decoding: value, as: UTF8.self)) { retry = number }
+        }
+    }
+}
+
+extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
+
+    /// Reads a stream of server-sent events.
+    ///
+    /// An event is delivered as soon as the blank line that ends it arrived.
+    ///
+    /// ```swift
+    /// let events = try response.ok.body.text_event_hyphen_stream.asDecodedServerSentEvents { data in
+    ///     data != ArraySlice("[DONE]".utf8)
+    /// }
+    /// for try await event in events { print(event.data ?? "") }
+    /// ```
+    /// - Parameter predicate: Sees the data of each event that has some, before the event is delivered; on false the stream ends instead.
+    /// - Returns: The events.
+    public func asDecodedServerSentEvents(
+        while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }
+    ) -> ServerSentEventsDeserializationSequence<ServerSentEventsLineDeserializationSequence<Self>> {
+        ServerSentEventsDeserializationSequence(
+            upstream: ServerSentEventsLineDeserializationSequence(upstream: self),
+            while: predicate
+        )
+    }
+
+    /// Reads a stream of server-sent events whose data is JSON.
+    ///
+    /// ```swift
+    /// let events = body.asDecodedServerSentEventsWithJSONData(of: Components.Schemas.Greeting.self) { data in
+    ///     data != ArraySlice("[DONE]".utf8)
+    /// }
+    /// for try await event in events { print(event.data?.message ?? "") }
+    /// ```
+    ///
+    /// Data that is not such a value ends the stream with the decoder's error.
+    /// - Parameters:
+    ///   - dataType: The type of the data.
+    ///   - decoder: What reads the data.
+    ///   - predicate: Sees the data of each event that has some, before it is decoded; on false the stream ends instead.
+    /// - Returns: The events.
+    public func asDecodedServerSentEventsWithJSONData<JSONDataType: Decodable & Sendable & Hashable>(
+        of dataType: JSONDataType.Type = JSONDataType.self,
+        decoder: JSONDecoder = JSONDecoder(),
+        while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }
+    ) -> AsyncThrowingMapSequence<
+        ServerSentEventsDeserializationSequence<ServerSentEventsLineDeserializationSequence<Self>>,
+        ServerSentEventWithJSONData<JSONDataType>
+    > {
+        asDecodedServerSentEvents(while: predicate).map { event throws in
+            ServerSentEventWithJSONData(
+                event: event.event,
+                data: try event.data.map { try decoder.decode(JSONDataType.self, from: Data($0.utf8)) },
+                id: event.id,
+                retry: event.retry
+            )
+        }
+    }
+}

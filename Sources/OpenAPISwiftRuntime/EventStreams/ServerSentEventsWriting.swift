@@ -1,0 +1,156 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A body of server-sent events: the fields in the order id, event, retry, data, and a blank line, for each event.
+///
+/// Every line of the data becomes a `data` line of its own, whether it ends with LF, CR or CR LF; the format cannot tell them apart. An
+/// identifier or a name with a line break in it would forge fields, so it is refused with ``EventStreamError``.
+public struct ServerSentEventsSerializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
+where Upstream.Element == ServerSentEvent {
+
+    private let upstream: Upstream
+
+    /// Creates a body of a stream of events.
+    /// - Parameter upstream: The events.
+    public init(upstream: Upstream) {
+        self.upstream = upstream
+    }
+}
+
+extension ServerSentEventsSerializationSequence: AsyncSequence {
+
+    /// A chunk of the body: one event.
+    public typealias Element = ArraySlice<UInt8>
+
+    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    public typealias Failure = any Error
+
+    /// Writes the events in order.
+    public struct Iterator: AsyncIteratorProtocol {
+
+        private var upstream: Upstream.AsyncIterator
+
+        fileprivate init(_ upstream: Upstream.AsyncIterator) {
+            self.upstream = upstream
+        }
+
+        /// Returns the next event, or nil at the end of the stream.
+        /// - Returns: The text of an event, or nil.
+        /// - Throws: What the upstream throws, or ``EventStreamError``.
+        public mutating func next() async throws -> ArraySlice<UInt8>? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Returns the next event, or nil at the end of the stream.
+        /// - Parameter actor: The actor the caller runs on.
+        /// - Returns: The text of an event, or nil.
+        /// - Throws: What the upstream throws, or ``EventStreamError``.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
+            guard let event = try await upstream.next(isolation: actor) else { return nil }
+            return try event.text[...]
+        }
+    }
+
+    /// Starts to write the events.
+    /// - Returns: An iterator at the first event.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(upstream.makeAsyncIterator())
+    }
+}
+
+extension ServerSentEvent {
+
+    /// The lines of the event, the blank one included.
+    fileprivate var text: [UInt8] {
+        get throws(EventStreamError) {
+            var text: [UInt8] = []
+            if let id {
+                guard !id.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
+                    throw Self.invalidField("identifier", id, "must not contain line breaks or NUL")
+                }
+                Self.add("id: ", id.utf8, to: &text)
+            }
+            if let event {
+                guard !event.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else {
+                    throw Self.invalidField("name", event, "must not contain line breaks")
+                }
+                Self.add("event: ", event.utf8, to: &text)
+            }
+            if let retry {
+                guard retry >= 0 else {
+                    throw Self.invalidField("waiting time", String(retry), "must not be negative")
+                }
+                Self.add("retry: ", String(retry).utf8, to: &text)
+            }
+            if let data {
+                var rest = data.utf8[...]
+                while let end = rest.firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) {
+                    Self.add("data: ", rest[..<end], to: &text)
+                    let isPair = rest[end...].starts(with: [0x0D, 0x0A])
+                    rest = rest[end...].dropFirst(isPair ? 2 : 1)
+                }
+                Self.add("data: ", rest, to: &text)
+            }
+            text.append(UInt8(ascii: "\n"))
+            return text
+        }
+    }
+
+    private static func add(_ name: StaticString, _ value: some Collection<UInt8>, to text: inout [UInt8]) {
+        name.withUTF8Buffer { text += $0 }
+        text += value
+        text.append(UInt8(ascii: "\n"))
+    }
+
+    private static func invalidField(_ field: String, _ value: String, _ rule: String) -> EventStreamError {
+        EventStreamError(
+            code: .invalidField,
+            message: "The \(field) of an event \(rule), which \(value.debugDescription) does."
+        )
+    }
+}
+
+extension AsyncSequence where Self: Sendable, Element == ServerSentEvent {
+
+    /// Writes a body of server-sent events.
+    ///
+    /// ```swift
+    /// let body = HTTPBody(events.asEncodedServerSentEvents(), length: .unknown, iterationBehavior: .single)
+    /// // event: greeting
+    /// // data: Hello
+    /// //
+    /// ```
+    /// - Returns: The chunks of the body, one an event.
+    public func asEncodedServerSentEvents() -> ServerSentEventsSerializationSequence<Self> {
+        ServerSentEventsSerializationSequence(upstream: self)
+    }
+}
+
+extension AsyncSequence where Self: Sendable {
+
+    /// Writes a body of server-sent events whose data is JSON.
+    /// - Parameter encoder: What writes the data: keys sorted and slashes as they are, unless told otherwise.
+    /// - Returns: The chunks of the body, one an event.
+    public func asEncodedServerSentEventsWithJSONData<JSONDataType: Encodable>(
+        encoder: JSONEncoder = {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return encoder
+        }()
+    ) -> ServerSentEventsSerializationSequence<AsyncThrowingMapSequence<Self, ServerSentEvent>>
+    where Element == ServerSentEventWithJSONData<JSONDataType> {
+        ServerSentEventsSerializationSequence(
+            upstream: map { event throws in
+                ServerSentEvent(
+                    id: event.id,
+                    event: event.event,
+                    data: try event.data.map { String(decoding: try encoder.encode($0), as: UTF8.self) },
+                    retry: event.retry
+                )
+            }
+        )
+    }
+}
