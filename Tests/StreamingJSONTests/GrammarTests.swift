@@ -21,8 +21,8 @@ struct GrammarTests {
         var value: JSONValue?
         var failure: JSONError?
         do throws(JSONError) {
-            raw = try JSONReader.read(from: bytes)
-            value = try JSONReader.read(from: bytes)
+            raw = try JSONReader.read(JSONRawValue.self, from: bytes)
+            value = try JSONReader.read(JSONValue.self, from: bytes)
         } catch {
             failure = error
         }
