@@ -20,7 +20,6 @@ final class RecordWriter {
     let user: String?
     private let userID: Int64?
     private(set) var schema: Schema
-    private var isSchemaChanged = false
     private let rules: FieldRules
     /// The request's zone, with its count of writes. References stay within a zone, so no write reaches another.
     private(set) var zone: ZoneRow
@@ -46,10 +45,9 @@ final class RecordWriter {
         self.zone = zone
     }
 
-    /// Gives the zone, if it changed, its place in the database's feed, and keeps the schema.
+    /// Gives the zone, if it changed, its place in the database's feed.
     func finish() throws {
         if isZoneChanged { try emulator.noteChange(of: zone, in: ground, db) }
-        if isSchemaChanged { emulator.schemas.keep(schema, of: ground.container, after: db) }
     }
 
     /// The next number in the zone's count of writes.
@@ -189,7 +187,6 @@ extension RecordWriter {
         of type: String
     ) throws -> Schema.RecordType {
         if let known = schema[type], fields.isEmpty { return known }
-        isSchemaChanged = true
         let isNewType = schema[type] == nil
         if isNewType {
             try db.execute(

@@ -23,21 +23,16 @@ struct Schema: Sendable {
 
     subscript(name: String) -> RecordType? { types[name] }
 
-    /// How many types and fields there are.
-    private(set) var count = 0
-
     /// The name of the type with this row number.
     func name(of type: Int64) -> String? { names[type] }
 
     mutating func insert(_ type: RecordType) {
         types[type.name] = type
         names[type.id] = type.name
-        count += 1
     }
 
     mutating func insert(_ field: Field, in type: String) {
         types[type]?.fields[field.name] = field
-        count += 1
     }
 
     static func load(container: Int64, from db: Database) throws -> Schema {
@@ -64,30 +59,29 @@ struct Schema: Sendable {
     }
 }
 
-/// The committed schemas, so that no request need read them again.
+/// The schemas as they were last read, so that not every request need read them again.
+///
+/// Rows of types and fields are only ever added. So a look at the last row numbers tells whether what was read still
+/// holds, whoever added to it: this process or another that has the file open.
 final class SchemaCache: Sendable {
-    private let schemas = Mutex<[Int64: Schema]>([:])
+    private struct Stamp: Hashable {
+        let lastType: Int64
+        let lastField: Int64
+    }
 
-    /// The schema of a container.
+    private let schemas = Mutex<[Int64: (stamp: Stamp, schema: Schema)]>([:])
+
+    /// The schema of a container. Within a transaction that has added to it, the transaction's own.
     func schema(of container: Int64, in db: Database) throws -> Schema {
-        if let schema = schemas.withLock({ $0[container] }) { return schema }
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT coalesce((SELECT max(id) FROM record_type), 0), coalesce((SELECT max(id) FROM field), 0)"
+            )
+        )
+        let stamp = Stamp(lastType: row?[0] ?? 0, lastField: row?[1] ?? 0)
+        if let known = schemas.withLock({ $0[container] }), known.stamp == stamp { return known.schema }
         let schema = try Schema.load(container: container, from: db)
-        keep(schema, of: container)
+        schemas.withLock { $0[container] = (stamp, schema) }
         return schema
-    }
-
-    /// Keeps a schema that a writer has added to, once its transaction is committed.
-    func keep(_ schema: Schema, of container: Int64, after db: Database) {
-        db.afterNextTransaction { [self] _ in
-            keep(schema, of: container)
-        }
-    }
-
-    /// Schemas only grow, so of two the larger one is the newer.
-    private func keep(_ schema: Schema, of container: Int64) {
-        schemas.withLock { schemas in
-            if let present = schemas[container], present.count > schema.count { return }
-            schemas[container] = schema
-        }
     }
 }

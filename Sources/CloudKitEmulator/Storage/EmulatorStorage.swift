@@ -7,7 +7,7 @@ public enum EmulatorStorage: Hashable, Sendable {
     /// In an SQLite file at this path, made when it does not exist.
     ///
     /// A write that was answered is in the file, and survives the sudden death of the process (not necessarily of the
-    /// machine). One process at a time may use the file.
+    /// machine).
     case file(path: String)
 }
 

@@ -57,6 +57,33 @@ struct FileStorageTests {
         }
     }
 
+    @Test func twoEmulatorsMayShareAFile() throws {
+        try withTemporaryFile { path in
+            let world = try World(storage: .file(path: path))
+            let other = try CloudKitEmulator(storage: .file(path: path))
+            let ann = Caller.user(world.ann)
+            func find(_ field: String) throws -> [String?] {
+                try other.queryRecords(
+                    RecordQuery(recordType: "Note", sorts: [QuerySort(field)]),
+                    in: world.privateDatabase,
+                    zoneID: World.notes,
+                    as: ann
+                ).records.map { try $0.get().recordName }
+            }
+            try world.modify(.note(.create, "a", ["n": 2]))
+            #expect(try find("n") == ["a"])
+            _ = try other.modifyRecords(
+                [.note(.create, "b", ["n": 1, "m": 1])],
+                in: world.privateDatabase,
+                zoneID: World.notes,
+                as: ann
+            )
+            try world.modify(.note(.create, "c", ["n": 0, "m": 2, "k": 1]))
+            #expect(try find("n") == ["c", "b", "a"])
+            #expect(try find("k") == ["a", "b", "c"])
+        }
+    }
+
     @Test func aFileThatCannotBeOpenedIsAnError() {
         #expect(
             refusal { try CloudKitEmulator(storage: .file(path: "/nowhere/at/all.sqlite")) }
