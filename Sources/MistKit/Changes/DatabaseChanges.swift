@@ -47,8 +47,8 @@ extension CloudKitDatabase {
         pageSize: Int? = nil
     ) -> ChangePages<DatabaseChanges> {
         ChangePages(operation: "fetchDatabaseChanges", startToken: token) { (token) async throws(CloudKitError) in
-            let body = try await service.call("fetchDatabaseChanges") { client in
-                try await client.fetchDatabaseChanges(
+            let reply = try await service.call("fetchDatabaseChanges") { client in
+                let response = try await client.fetchDatabaseChanges(
                     path: .init(
                         version: CloudKitService.version,
                         container: service.containerIdentifier,
@@ -56,19 +56,25 @@ extension CloudKitDatabase {
                         database: scope
                     ),
                     body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
-                ).ok.body.json
+                ).ok
+                return Reply(
+                    try response.body.json,
+                    operation: "fetchDatabaseChanges",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
             }
+            let body = reply.body
             guard let text = body.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {
                 var error = CloudKitError(
                     code: .unexpectedResponse,
                     message: "The response has no token to go on from."
                 )
-                error.operation = "fetchDatabaseChanges"
+                error = error.from(reply.origin)
                 throw error
             }
             var page = DatabaseChanges(token: next, moreComing: body.moreComing ?? false)
             for result in body.zones ?? [] {
-                switch Result(result, requested: nil) {
+                switch Result(result, in: reply.origin) {
                 case .success(let zone) where zone.isDeleted: page.deletedZones.append(zone.zoneID)
                 case .success(let zone): page.changedZones.append(zone)
                 case .failure(let error): page.failures.append(error)

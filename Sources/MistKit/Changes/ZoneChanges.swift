@@ -51,8 +51,8 @@ extension CloudKitDatabase {
         pageSize: Int? = nil
     ) -> ChangePages<ZoneChanges> {
         ChangePages(operation: "fetchZoneChanges", startToken: token) { (token) async throws(CloudKitError) in
-            let body = try await service.call("fetchZoneChanges") { client in
-                try await client.fetchZoneChanges(
+            let reply = try await service.call("fetchZoneChanges") { client in
+                let response = try await client.fetchZoneChanges(
                     path: .init(
                         version: CloudKitService.version,
                         container: service.containerIdentifier,
@@ -72,12 +72,15 @@ extension CloudKitDatabase {
                             ]
                         )
                     )
-                ).ok.body.json
+                ).ok
+                return Reply(
+                    try response.body.json.zones?.first,
+                    operation: "fetchZoneChanges",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
             }
-            guard let changes = body.zones?.first else {
-                throw .noChanges(of: zone, operation: "fetchZoneChanges")
-            }
-            return try ZoneChanges(changes, of: zone, since: token)
+            guard let changes = reply.body else { throw .noChanges(of: zone, in: reply.origin) }
+            return try ZoneChanges(changes, of: zone, since: token, in: reply.origin)
         }
     }
 }
@@ -86,7 +89,8 @@ extension ZoneChanges {
     fileprivate init(
         _ changes: Components.Schemas.ZoneChanges,
         of zone: ZoneID,
-        since token: ZoneChangeToken?
+        since token: ZoneChangeToken?,
+        in origin: ResponseOrigin
     ) throws(CloudKitError) {
         if let code = changes.serverErrorCode {
             var dictionary = ErrorResponse(
@@ -95,17 +99,16 @@ extension ZoneChanges {
                 retryAfter: changes.retryAfter
             )
             dictionary.redirectURL = changes.redirectURL
-            var error = CloudKitError(dictionary, item: .zone(name: zone.zoneName))
-            error.operation = "fetchZoneChanges"
+            let error = CloudKitError(dictionary, item: .zone(name: zone.zoneName)).from(origin)
             throw token == nil ? error : error.namingBadToken()
         }
         guard let text = changes.syncToken ?? token?.text, let next = ZoneChangeToken(text) else {
-            throw .noChanges(of: zone, operation: "fetchZoneChanges")
+            throw .noChanges(of: zone, in: origin)
         }
         self.token = next
         moreComing = changes.moreComing ?? false
         for result in changes.records ?? [] {
-            switch Result(result) {
+            switch Result(result, in: origin) {
             case .success(let record) where record.isDeleted: deletedRecords.append(record)
             case .success(let record): changedRecords.append(record)
             case .failure(let error): failures.append(error)
@@ -128,13 +131,12 @@ extension CloudKitError {
         return error
     }
 
-    fileprivate static func noChanges(of zone: ZoneID, operation: String) -> CloudKitError {
+    fileprivate static func noChanges(of zone: ZoneID, in origin: ResponseOrigin) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,
             message: "The response says nothing of the zone's changes, or has no token to go on from."
         )
         error.item = .zone(name: zone.zoneName)
-        error.operation = operation
-        return error
+        return error.from(origin)
     }
 }

@@ -6,7 +6,7 @@ extension CloudKitDatabase {
     func inBatches<Item>(
         of items: [Item],
         named name: KeyPath<Item, String?>,
-        send: (ArraySlice<Item>) async throws(CloudKitError) -> [RecordResult]
+        send: (ArraySlice<Item>) async throws(CloudKitError) -> Reply<[RecordResult]>
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
         var results: [Result<Record, CloudKitError>] = []
         results.reserveCapacity(items.count)
@@ -28,46 +28,62 @@ extension CloudKitDatabase {
     }
 }
 
+/// The body of a response, and what the errors of its items say about where they are from.
+struct Reply<Body> {
+    var body: Body
+    var origin: ResponseOrigin
+
+    init(_ body: Body, operation: String, requestUUID: String?) {
+        self.body = body
+        origin = ResponseOrigin(operation: operation, requestUUID: requestUUID)
+    }
+}
+
+/// Which request an item's error is from.
+struct ResponseOrigin {
+    var operation: String
+    var requestUUID: String?
+}
+
 /// Which result of a response belongs to which item of the request.
 enum BatchResults {
     /// The service keeps the order. Should a response hold too few results or other records, names decide, and an item
     /// without a result is a failed one.
     static func align(
-        _ results: [RecordResult],
+        _ reply: Reply<[RecordResult]>,
         with names: [String?]
     ) -> [Result<Record, CloudKitError>] {
+        let results = reply.body
         let inOrder =
             results.count == names.count
             && zip(results, names).allSatisfy { result, name in
                 name == nil || result.recordName == nil || result.recordName == name
             }
         if inOrder {
-            return zip(results, names).map { Result($0, requested: $1) }
+            return zip(results, names).map { Result($0, requested: $1, in: reply.origin) }
         }
         var byName: [String: RecordResult] = [:]
         for result in results {
             if let name = result.recordName { byName[name] = result }
         }
         return names.map { name in
-            if let name, let result = byName[name] { return Result(result, requested: name) }
-            return .failure(.missingResult(count: results.count, of: names.count).about(name))
+            if let name, let result = byName[name] { return Result(result, requested: name, in: reply.origin) }
+            return .failure(
+                .missingResult(count: results.count, of: names.count).about(name).from(reply.origin)
+            )
         }
     }
 }
 
 extension Result where Success == Record, Failure == CloudKitError {
     /// An item of a response.
-    init(_ result: RecordResult) {
-        self.init(result, requested: nil)
-    }
-
-    init(_ result: RecordResult, requested name: String?) {
+    init(_ result: RecordResult, requested name: String? = nil, in origin: ResponseOrigin) {
         switch result {
         case .record(let record):
             self = .success(record)
         case .failure(let error):
             let name = error.recordName ?? name
-            self = .failure(CloudKitError(error.response, item: name.map { .record(name: $0) }))
+            self = .failure(CloudKitError(error.response, item: name.map { .record(name: $0) }).from(origin))
         }
     }
 }
@@ -81,6 +97,14 @@ extension CloudKitError {
                 been done or not; fetch the record.
                 """
         )
+    }
+
+    /// The same error with what its response says of the request.
+    func from(_ origin: ResponseOrigin) -> CloudKitError {
+        var error = self
+        error.operation = origin.operation
+        error.requestUUID = requestUUID ?? origin.requestUUID
+        return error
     }
 
     /// The same error for one record of the request.

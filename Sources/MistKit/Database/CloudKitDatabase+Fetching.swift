@@ -49,7 +49,7 @@ extension CloudKitDatabase {
         }
         return try await inBatches(of: recordNames, named: \.optional) { (names) async throws(CloudKitError) in
             try await service.call("lookupRecords") { client in
-                try await client.lookupRecords(
+                let response = try await client.lookupRecords(
                     path: .init(
                         version: CloudKitService.version,
                         container: service.containerIdentifier,
@@ -63,7 +63,12 @@ extension CloudKitDatabase {
                             desiredKeys: desiredKeys
                         )
                     )
-                ).ok.body.json.records ?? []
+                ).ok
+                return Reply(
+                    try response.body.json.records ?? [],
+                    operation: "lookupRecords",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
             }
         }
     }

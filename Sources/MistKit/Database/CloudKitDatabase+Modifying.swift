@@ -51,7 +51,7 @@ extension CloudKitDatabase {
         let requestZone = zone
         return try await inBatches(of: prepared, named: \.record.recordName) { (batch) async throws(CloudKitError) in
             try await service.call("modifyRecords") { client in
-                try await client.modifyRecords(
+                let response = try await client.modifyRecords(
                     path: .init(
                         version: CloudKitService.version,
                         container: service.containerIdentifier,
@@ -61,7 +61,12 @@ extension CloudKitDatabase {
                     body: .json(
                         .init(operations: Array(batch), zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
                     )
-                ).ok.body.json.records ?? []
+                ).ok
+                return Reply(
+                    try response.body.json.records ?? [],
+                    operation: "modifyRecords",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
             }
         }
     }

@@ -41,8 +41,8 @@ extension CloudKitDatabase {
                 if let pageSize, pageSize < 1 {
                     throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
                 }
-                let body = try await service.call("queryRecords") { client in
-                    try await client.queryRecords(
+                let reply = try await service.call("queryRecords") { client in
+                    let response = try await client.queryRecords(
                         path: .init(
                             version: CloudKitService.version,
                             container: service.containerIdentifier,
@@ -59,11 +59,16 @@ extension CloudKitDatabase {
                                 continuationMarker: marker
                             )
                         )
-                    ).ok.body.json
+                    ).ok
+                    return Reply(
+                        try response.body.json,
+                        operation: "queryRecords",
+                        requestUUID: response.headers.xAppleRequestUUID
+                    )
                 }
                 return RecordPage(
-                    results: (body.records ?? []).map(Result.init),
-                    marker: body.continuationMarker.flatMap { $0.isEmpty ? nil : $0 }
+                    results: (reply.body.records ?? []).map { Result($0, in: reply.origin) },
+                    marker: reply.body.continuationMarker.flatMap { $0.isEmpty ? nil : $0 }
                 )
             },
             startMarker: marker

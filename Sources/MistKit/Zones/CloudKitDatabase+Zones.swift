@@ -11,19 +11,24 @@ extension CloudKitDatabase {
     /// - Returns: The zones; the default zone is one of them.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a zone.
     public func fetchZones() async throws(CloudKitError) -> [Zone] {
-        let body = try await service.call("listZones") { client in
-            try await client.listZones(
+        let reply = try await service.call("listZones") { client in
+            let response = try await client.listZones(
                 path: .init(
                     version: CloudKitService.version,
                     container: service.containerIdentifier,
                     environment: service.environment,
                     database: scope
                 )
-            ).ok.body.json
+            ).ok
+            return Reply(
+                try response.body.json.zones ?? [],
+                operation: "listZones",
+                requestUUID: response.headers.xAppleRequestUUID
+            )
         }
         var zones: [Zone] = []
-        for result in body.zones ?? [] {
-            zones.append(try Result(result, requested: nil).get())
+        for result in reply.body {
+            zones.append(try Result(result, in: reply.origin).get())
         }
         return zones
     }
@@ -50,8 +55,8 @@ extension CloudKitDatabase {
     /// - Throws: The error of the request, when it fails as a whole.
     public func fetchZones(_ zoneIDs: [ZoneID]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
         guard !zoneIDs.isEmpty else { return [] }
-        let body = try await service.call("lookupZones") { client in
-            try await client.lookupZones(
+        let reply = try await service.call("lookupZones") { client in
+            let response = try await client.lookupZones(
                 path: .init(
                     version: CloudKitService.version,
                     container: service.containerIdentifier,
@@ -59,9 +64,14 @@ extension CloudKitDatabase {
                     database: scope
                 ),
                 body: .json(.init(zones: zoneIDs))
-            ).ok.body.json
+            ).ok
+            return Reply(
+                try response.body.json.zones ?? [],
+                operation: "lookupZones",
+                requestUUID: response.headers.xAppleRequestUUID
+            )
         }
-        return ZoneResults.align(body.zones ?? [], with: zoneIDs)
+        return ZoneResults.align(reply, with: zoneIDs)
     }
 
     /// Makes a zone in the private database.
@@ -120,8 +130,8 @@ extension CloudKitDatabase {
         if let index = operations.firstIndex(where: { $0.zone.zoneID.zoneName.isEmpty }) {
             throw .invalidArgument("The zone name at index \(index) is empty.")
         }
-        let body = try await service.call("modifyZones") { client in
-            try await client.modifyZones(
+        let reply = try await service.call("modifyZones") { client in
+            let response = try await client.modifyZones(
                 path: .init(
                     version: CloudKitService.version,
                     container: service.containerIdentifier,
@@ -129,24 +139,30 @@ extension CloudKitDatabase {
                     database: scope
                 ),
                 body: .json(.init(operations: operations))
-            ).ok.body.json
+            ).ok
+            return Reply(
+                try response.body.json.zones ?? [],
+                operation: "modifyZones",
+                requestUUID: response.headers.xAppleRequestUUID
+            )
         }
-        return ZoneResults.align(body.zones ?? [], with: operations.map(\.zone.zoneID))
+        return ZoneResults.align(reply, with: operations.map(\.zone.zoneID))
     }
 }
 
 /// Which result of a response belongs to which zone of the request.
 enum ZoneResults {
-    static func align(_ results: [ZoneResult], with zoneIDs: [ZoneID]) -> [Result<Zone, CloudKitError>] {
+    static func align(_ reply: Reply<[ZoneResult]>, with zoneIDs: [ZoneID]) -> [Result<Zone, CloudKitError>] {
+        let results = reply.body
         let inOrder =
             results.count == zoneIDs.count
             && zip(results, zoneIDs).allSatisfy { result, zoneID in
                 result.zoneName == nil || result.zoneName == zoneID.zoneName
             }
-        if inOrder { return zip(results, zoneIDs).map { Result($0, requested: $1) } }
+        if inOrder { return zip(results, zoneIDs).map { Result($0, requested: $1, in: reply.origin) } }
         return zoneIDs.map { zoneID in
             if let result = results.first(where: { $0.zoneName == zoneID.zoneName }) {
-                return Result(result, requested: zoneID)
+                return Result(result, requested: zoneID, in: reply.origin)
             }
             var error = CloudKitError(
                 code: .unexpectedResponse,
@@ -154,7 +170,7 @@ enum ZoneResults {
                     "The response holds no result for this zone (\(results.count) results for \(zoneIDs.count) zones)."
             )
             error.item = .zone(name: zoneID.zoneName)
-            return .failure(error)
+            return .failure(error.from(reply.origin))
         }
     }
 }
@@ -169,13 +185,13 @@ extension ZoneResult {
 }
 
 extension Result where Success == Zone, Failure == CloudKitError {
-    init(_ result: ZoneResult, requested zoneID: ZoneID?) {
+    init(_ result: ZoneResult, requested zoneID: ZoneID? = nil, in origin: ResponseOrigin) {
         switch result {
         case .zone(let zone):
             self = .success(zone)
         case .failure(let error):
             let name = (error.zoneID ?? zoneID)?.zoneName
-            self = .failure(CloudKitError(error.response, item: name.map { .zone(name: $0) }))
+            self = .failure(CloudKitError(error.response, item: name.map { .zone(name: $0) }).from(origin))
         }
     }
 }

@@ -59,12 +59,10 @@ struct ModifyingTests {
     }
 
     @Test func aRefusedChangeThrows() async throws {
-        let transport = FakeTransport(
-            json: """
-                {"records":[{"recordName":"a","reason":"client oplock error updating record",\
-                "serverErrorCode":"CONFLICT"}]}
-                """
-        )
+        let conflict = """
+            {"records":[{"recordName":"a","reason":"client oplock error updating record","serverErrorCode":"CONFLICT"}]}
+            """
+        let transport = FakeTransport([reply(.ok, conflict, headers: ["X-Apple-Request-UUID": "u"])])
         let database = fakeService(transport).publicDatabase
         let errors = [
             try await failure { () async throws(CloudKitError) in try await database.update(Self.fetched) },
@@ -79,6 +77,8 @@ struct ModifyingTests {
             #expect(error.item == .record(name: "a"))
             #expect(error.reason == "client oplock error updating record")
             #expect(error.httpStatus == nil)
+            #expect(error.requestUUID == "u")
+            #expect(error.operation == "modifyRecords")
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Logging
 import MistKit
 import MistTesting
 import OpenAPISwiftRuntime
@@ -131,10 +132,34 @@ struct CredentialsOnTheEmulatorTests {
         }
     }
 
+    @Test(arguments: EmulatorConnection.allCases, RunningEmulator.Identity.allCases)
+    func noCredentialIsLogged(connection: EmulatorConnection, identity: RunningEmulator.Identity) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let log = RecordedLog()
+            let key = try ServerToServerKey(emulator.serverKeyPEM)
+            let manager: any TokenManager =
+                switch identity {
+                case .apiToken: APITokenManager(apiToken: emulator.apiToken)
+                case .user: WebAuthTokenManager(apiToken: emulator.apiToken, webAuthToken: emulator.webAuthToken)
+                case .serverKey: ServerToServerAuthManager(keyID: emulator.serverKeyID, privateKey: key)
+                }
+            let database = service(of: emulator, manager, logger: log.logger(level: .trace)).publicDatabase
+            _ = try? await database.create(Record(recordType: "Note", recordName: "a"))
+            let error = try await failure { () async throws(CloudKitError) in try await database.fetch("missing") }
+            _ = try? await service(of: emulator, manager, logger: log.logger(level: .trace)).fetchCaller()
+            let texts = log.lines + ["\(error)", String(reflecting: error)]
+            #expect(log.lines.count == 6)
+            for secret in [emulator.apiToken, emulator.webAuthToken, emulator.serverKeyID] {
+                #expect(texts.allSatisfy { !$0.contains(secret) })
+            }
+        }
+    }
+
     private func service(
         of emulator: RunningEmulator,
         _ manager: any TokenManager,
-        transport: (any ClientTransport)? = nil
+        transport: (any ClientTransport)? = nil,
+        logger: Logger = RecordedLog().logger()
     ) -> CloudKitService {
         CloudKitService(
             containerIdentifier: emulator.containerIdentifier,
@@ -142,7 +167,8 @@ struct CredentialsOnTheEmulatorTests {
             tokenManager: manager,
             serverURL: emulator.serverURL,
             transport: transport ?? emulator.transport,
-            retryPolicy: .never
+            retryPolicy: .never,
+            logger: logger
         )
     }
 }
