@@ -54,7 +54,7 @@ extension CloudKitDatabase {
         try await modifyOne(.create(record), inZone: zone)
     }
 
-    /// Changes the fields that the record has and leaves the others alone. Assign ``FieldValue/null`` to clear a field.
+    /// Changes the fields that the record has and leaves the others alone. Assign `FieldValue.null` to clear a field.
     ///
     /// ```swift
     /// note["title"] = "Hello, world"
