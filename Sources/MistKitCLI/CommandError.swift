@@ -27,6 +27,15 @@ struct CommandError: Error {
 }
 
 extension CommandError {
+    /// A file that cannot be read.
+    static func unreadable(_ path: String) -> CommandError {
+        CommandError(
+            code: .data,
+            message: "The file \(path) cannot be read.",
+            remedy: "Check the path and its permissions."
+        )
+    }
+
     /// The client's error in the words of the command line.
     init(_ error: CloudKitError) {
         code =

@@ -59,15 +59,26 @@ struct CommandTests {
             #expect(demo.output.contains("250 notes with fields of 15 types"))
             #expect(demo.output.contains("one refused: CONFLICT"))
             #expect(demo.output.contains("rating 5, title \"A better title\""))
-            #expect(demo.output.contains("250 changed and 0 deleted"))
-            #expect(demo.output.contains("0 changed and 250 deleted"))
+            #expect(demo.output.contains("250 changed, 0 deleted"))
+            #expect(demo.output.contains("0 changed, 250 deleted"))
         }
     }
 
     @Test func recordsGoThroughTheirLife() throws {
         try mistkit("zones", "create", "Notes")
         let created = try mistkit(
-            "records", "create", "--zone", "Notes", "--type", "Note", "--name", "a", "-F", "title=Hello, you", "-F", "rating=4"
+            "records",
+            "create",
+            "--zone",
+            "Notes",
+            "--type",
+            "Note",
+            "--name",
+            "a",
+            "-F",
+            "title=Hello, you",
+            "-F",
+            "rating=4"
         )
         #expect(created.status == 0)
         let csv = try mistkit("records", "query", "Note", "--zone", "Notes", "--filter", "rating > 3", "-f", "csv")
@@ -101,8 +112,9 @@ struct CommandTests {
 
     @Test func changesComeOnceWithATokenFile() throws {
         try mistkit("zones", "create", "Notes")
-        let input = (1...3).map { "{\"recordType\":\"Note\",\"recordName\":\"n\($0)\",\"fields\":{\"n\":{\"value\":\($0)}}}\n" }
-        let created = try mistkit("records", "create", "--zone", "Notes", "--from", "-", "--atomic", input: input.joined())
+        let notes = (1...3).map { ##"{"recordType":"Note","recordName":"n\##($0)","fields":{"n":{"value":\##($0)}}}"## }
+        let input = notes.joined(separator: "\n")
+        let created = try mistkit("records", "create", "--zone", "Notes", "--from", "-", "--atomic", input: input)
         #expect(created.status == 0, "\(created.errors)")
         let first = try mistkit("records", "changes", "--zone", "Notes", "--token-file", "token", "-f", "ndjson")
         #expect(first.lines.count == 3)
@@ -147,10 +159,8 @@ struct CommandTests {
     @Test func noCredentialIsShown() throws {
         let status = try mistkit("auth", "status", "--verbose")
         #expect(status.status == 0)
-        let account = String(
-            decoding: try #require(FileManager.default.contents(atPath: folder.appendingPathComponent(".mistkit/account.json").path)),
-            as: UTF8.self
-        )
+        let path = folder.appendingPathComponent(".mistkit/account.json").path
+        let account = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
         let token = try #require(account.split(separator: "\"").first { $0.count == 64 })
         #expect(status.errors.contains("fetchCaller"))
         #expect(!status.errors.contains(token))

@@ -4,7 +4,7 @@ import MistTesting
 @main
 enum Quickstart {
     static func main() async throws {
-        try await notes().forEach { print($0) }
+        for line in try await notes() { print(line) }
     }
 
     /// Saves a note, changes it, finds it again, on an emulator in this process.

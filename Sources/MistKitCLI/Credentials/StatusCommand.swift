@@ -24,7 +24,9 @@ struct StatusCommand: AsyncParsableCommand {
         do {
             if connection.identity == .user {
                 let user = try await connection.service.fetchCaller()
-                let name = [user.nameComponents?.givenName, user.nameComponents?.familyName].compactMap { $0 }.joined(separator: " ")
+                let name = [user.nameComponents?.givenName, user.nameComponents?.familyName].compactMap { $0 }.joined(
+                    separator: " "
+                )
                 line("user", (user.userRecordName ?? "unknown") + (name.isEmpty ? "" : " (\(name))"))
             } else {
                 // Neither an API token nor a key is a person; listing the zones shows that they are accepted.

@@ -30,10 +30,21 @@ struct Demo {
 
     private func create() async throws {
         let notes = (0..<count).map(note)
-        let (results, time) = try await timed { try await database.modify(notes.map(RecordOperation.create), inZone: zone) }
+        let creations = notes.map(RecordOperation.create)
+        let (results, time) = try await timed { try await database.modify(creations, inZone: zone) }
         let saved = try results.map { try $0.get() }
-        let types = Set(saved.flatMap { $0.fields.map { ($0.value.isEncrypted ? "encrypted " : "") + ($0.value.type?.rawValue ?? "") } })
-        Self.tell("create", "\(saved.count) notes with fields of \(types.count) types, in batches of 200", time, saved.count)
+        var types: Set<String> = []
+        for record in saved {
+            for (_, value) in record.fields {
+                types.insert((value.isEncrypted ? "encrypted " : "") + (value.type?.rawValue ?? ""))
+            }
+        }
+        Self.tell(
+            "create",
+            "\(saved.count) notes with fields of \(types.count) types, in batches of 200",
+            time,
+            saved.count
+        )
     }
 
     private func query() async throws {
@@ -62,9 +73,9 @@ struct Demo {
             .init(title: "tags"), .init(title: "place"), .init(title: "written"),
         ])
         for note in found.notes.prefix(3) {
-            table.append(["title", "rating", "score", "tags", "place", "written"].map { note[$0].map(FieldText.describe) ?? "" })
+            table.append(table.columns.map { column in note[column.title].map(FieldText.describe) ?? "" })
         }
-        table.lines(width: nil).forEach { Self.tell("", $0) }
+        for line in table.lines(width: nil) { Self.tell("", line) }
     }
 
     private func meetConflict() async throws {
@@ -75,7 +86,8 @@ struct Demo {
         theirs = try await database.update(theirs, inZone: zone)
         mine["title"] = "A better title"
         let refusal = try await refusalOfStaleUpdate(of: mine)
-        Self.tell("conflict", "one of two changes at once saved (tag \(theirs.recordChangeTag ?? "")), one refused: \(refusal.code)")
+        let saved = theirs.recordChangeTag ?? ""
+        Self.tell("conflict", "one of two changes at once saved (tag \(saved)), one refused: \(refusal.code)")
         let (merged, time) = try await timed {
             var current = try await database.fetch(name, inZone: zone)
             current["title"] = mine["title"]
@@ -97,12 +109,17 @@ struct Demo {
 
     private func tellChanges(since token: ZoneChangeToken?) async throws -> ZoneChangeToken? {
         let (feed, time) = try await timed { try await follow(since: token) }
-        Self.tell("changes", "\(feed.changed) changed and \(feed.deleted) deleted since the last token, over \(feed.pages) pages", time)
+        Self.tell(
+            "changes",
+            "\(feed.changed) changed, \(feed.deleted) deleted since the last token, over \(feed.pages) pages",
+            time
+        )
         return feed.token
     }
 
     private func delete() async throws {
-        let (results, time) = try await timed { try await database.forceDelete((0..<count).map(recordName), inZone: zone) }
+        let names = (0..<count).map(recordName)
+        let (results, time) = try await timed { try await database.forceDelete(names, inZone: zone) }
         let deleted = try results.map { try $0.get() }
         Self.tell("delete", "\(deleted.count) notes", time, deleted.count)
     }
@@ -159,12 +176,15 @@ struct Demo {
 
     // MARK: Telling
 
+    private static let english = Locale(identifier: "en_US")
+
     static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
     }
 
     static func milliseconds(_ seconds: Double) -> String {
-        (seconds * 1000).formatted(.number.precision(.fractionLength(seconds < 0.1 ? 1 : 0)).locale(Locale(identifier: "en_US"))) + " ms"
+        let style = FloatingPointFormatStyle<Double>(locale: english).precision(.fractionLength(seconds < 0.1 ? 1 : 0))
+        return (seconds * 1000).formatted(style) + " ms"
     }
 
     static func tell(_ step: String, _ text: String, _ seconds: Double? = nil, _ items: Int? = nil) {
@@ -172,7 +192,8 @@ struct Demo {
         if let seconds {
             var figures = milliseconds(seconds)
             if let items, seconds > 0 {
-                figures += ", \(Int(Double(items) / seconds).formatted(.number.locale(Locale(identifier: "en_US")))) a second"
+                let rate = Int(Double(items) / seconds).formatted(IntegerFormatStyle<Int>(locale: english))
+                figures += ", \(rate) a second"
             }
             line += "  (\(figures))"
         }

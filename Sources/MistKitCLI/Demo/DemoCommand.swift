@@ -29,7 +29,7 @@ struct DemoCommand: AsyncParsableCommand {
             throw CommandError(
                 code: .permission,
                 message: "The demo needs a user, since only private databases have zones of one's own.",
-                remedy: "Set MISTKIT_WEB_AUTH_TOKEN beside the API token, or unset all credentials to use the embedded emulator."
+                remedy: "Set MISTKIT_WEB_AUTH_TOKEN beside the API token, or unset all to use the embedded emulator."
             )
         }
         let demo = Demo(
@@ -43,6 +43,6 @@ struct DemoCommand: AsyncParsableCommand {
         Demo.tell("service", connection.title)
         try await demo.run()
         let seconds = Demo.seconds(clock.now - began)
-        Demo.tell("done", "\(counter.count) requests in \(Demo.milliseconds(seconds)), each signed and answered as on the wire")
+        Demo.tell("done", "\(counter.count) requests in \(Demo.milliseconds(seconds)), each authenticated and in JSON")
     }
 }

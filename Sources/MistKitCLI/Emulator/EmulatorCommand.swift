@@ -30,7 +30,10 @@ struct EmulatorCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("public-key"),
-        help: ArgumentHelp("A server-to-server key's public half in PEM, to be registered; may be given more than once.", valueName: "file")
+        help: ArgumentHelp(
+            "A server-to-server key's public half in PEM, to be registered; may be given more than once.",
+            valueName: "file"
+        )
     )
     var publicKeys: [String] = []
 
@@ -47,7 +50,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, logger: logger)
         let keys = try publicKeys.map { path in
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw CommandError(code: .data, message: "The file \(path) cannot be read.", remedy: "Check the path behind --public-key.")
+                throw CommandError.unreadable(path)
             }
             do {
                 return (path, try embedded.emulator.registerServerKey(.pem(text), for: container))

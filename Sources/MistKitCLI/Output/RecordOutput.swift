@@ -51,12 +51,11 @@ struct RecordOutput {
         case .json: Terminal.writeLine(count == 0 ? "[]" : "\n]")
         case .table:
             guard !records.isEmpty else { return }
-            Self.table(of: records).lines(width: Terminal.width).forEach { Terminal.writeLine($0) }
+            Terminal.write(Self.table(of: records))
         case .csv:
             let fields = Self.fieldNames(of: records)
-            Terminal.write(
-                CommaSeparatedValues.line(["recordName", "recordType", "recordChangeTag", "created", "modified"] + fields)
-            )
+            let system = ["recordName", "recordType", "recordChangeTag", "created", "modified"]
+            Terminal.write(CommaSeparatedValues.line(system + fields))
             for record in records {
                 let own = [
                     record.recordName ?? "", record.recordType ?? "", record.recordChangeTag ?? "",

@@ -23,6 +23,11 @@ struct Terminal: Sendable {
         write(text + "\n")
     }
 
+    /// Writes a table, as wide as the terminal allows.
+    static func write(_ table: TextTable) {
+        for line in table.lines(width: width) { writeLine(line) }
+    }
+
     static func writeError(_ text: String) {
         FileHandle.standardError.writeQuietly(Data((text + "\n").utf8))
     }

@@ -24,9 +24,7 @@ struct TextTable {
         rows.append(row)
     }
 
-    /// The lines of the table: the titles, a rule, the rows.
-    ///
-    /// - Parameter width: The columns of the terminal; nil where the text goes to a file or a pipe and nothing is shortened.
+    /// The lines of the table: the titles, a rule, the rows; shortened to the columns of the terminal where that is given.
     func lines(width: Int?) -> [String] {
         let widths = fittedWidths(terminal: width)
         var lines = [

@@ -28,8 +28,12 @@ struct ChangesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard zone.zone != nil else { throw ValidationError("Name a custom zone with --zone; the default zone has no change feed.") }
-        guard since == nil || tokenFile == nil else { throw ValidationError("--since and --token-file exclude each other.") }
+        guard zone.zone != nil else {
+            throw ValidationError("Name a custom zone with --zone; the default zone has no change feed.")
+        }
+        guard since == nil || tokenFile == nil else {
+            throw ValidationError("--since and --token-file exclude each other.")
+        }
         guard (1...200).contains(pageSize ?? 1) else { throw ValidationError("--page-size is from 1 to 200.") }
     }
 
@@ -73,7 +77,8 @@ struct ChangesCommand: AsyncParsableCommand {
 private struct ChangeOutput {
     private var records: RecordOutput?
     private var table = TextTable([
-        .init(title: "change"), .init(title: "recordName"), .init(title: "recordType"), .init(title: "tag"), .init(title: "modified"),
+        .init(title: "change"), .init(title: "recordName"), .init(title: "recordType"), .init(title: "tag"),
+        .init(title: "modified"),
     ])
 
     init(_ format: OutputFormat) {
@@ -95,7 +100,7 @@ private struct ChangeOutput {
         if records != nil {
             records?.finish()
         } else if !table.rows.isEmpty {
-            table.lines(width: Terminal.width).forEach { Terminal.writeLine($0) }
+            Terminal.write(table)
         }
     }
 }

@@ -16,7 +16,10 @@ struct QueryCommand: AsyncParsableCommand {
     @Argument(help: "The record type.")
     var type: String
 
-    @Option(name: .customLong("filter"), help: ArgumentHelp("A condition; may be given more than once.", valueName: "condition"))
+    @Option(
+        name: .customLong("filter"),
+        help: ArgumentHelp("A condition; may be given more than once.", valueName: "condition")
+    )
     var filters: [String] = []
 
     @Option(

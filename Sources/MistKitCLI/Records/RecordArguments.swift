@@ -28,7 +28,7 @@ enum RecordInput {
         } else if let data = FileManager.default.contents(atPath: path) {
             bytes = [UInt8](data)
         } else {
-            throw CommandError(code: .data, message: "The file \(path) cannot be read.", remedy: "Check the path and its permissions.")
+            throw CommandError.unreadable(path)
         }
         let name = path == "-" ? "standard input" : path
         do {
@@ -55,7 +55,8 @@ enum RecordInput {
         CommandError(
             code: .data,
             message: "\(place): \(problem)",
-            remedy: "Give one record, an array, or one a line: {\"recordType\": \"Note\", \"fields\": {\"title\": {\"value\": \"Hello\"}}}."
+            remedy:
+                #"Give one record, an array, or one a line: {"recordType":"Note","fields":{"title":{"value":"Hello"}}}."#
         )
     }
 }

@@ -18,11 +18,14 @@ struct CreateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The record's name; the service makes one where there is none.", valueName: "name"))
     var name: String?
 
-    @Option(name: [.customShort("F"), .customLong("field")], help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value"))
+    @Option(
+        name: [.customShort("F"), .customLong("field")],
+        help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value")
+    )
     var fields: [String] = []
 
     @Option(
-        help: ArgumentHelp("A file of records in JSON: one, an array, or one a line; - is standard input.", valueName: "file")
+        help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file")
     )
     var from: String?
 
@@ -34,7 +37,9 @@ struct CreateCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard (type == nil) != (from == nil) else { throw ValidationError("Give either --type with fields, or --from with a file.") }
+        guard (type == nil) != (from == nil) else {
+            throw ValidationError("Give either --type with fields, or --from with a file.")
+        }
     }
 
     func run() async throws {
@@ -56,7 +61,8 @@ struct CreateCommand: AsyncParsableCommand {
         }
         let database = try await Connection.open(connection).database
         var outcome = BatchOutcome(output.format)
-        let results = try await database.modify(records.map(RecordOperation.create), inZone: zone.zoneID, atomic: atomic)
+        let creations = records.map(RecordOperation.create)
+        let results = try await database.modify(creations, inZone: zone.zoneID, atomic: atomic)
         for result in results { try outcome.append(result) }
         try outcome.finish()
     }
@@ -76,7 +82,10 @@ struct UpdateCommand: AsyncParsableCommand {
     @Argument(help: "The record's name.")
     var name: String
 
-    @Option(name: [.customShort("F"), .customLong("field")], help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value"))
+    @Option(
+        name: [.customShort("F"), .customLong("field")],
+        help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value")
+    )
     var fields: [String]
 
     @Option(help: ArgumentHelp("The change tag of the state that you saw.", valueName: "tag"))
@@ -115,7 +124,10 @@ struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Delete records.",
-        discussion: "Each record is fetched first and deleted in that state; --force deletes whatever is there. Deleted records cannot be brought back."
+        discussion: """
+            Each record is fetched first and deleted in that state; --force deletes whatever is there. Deleted records cannot be brought \
+            back.
+            """
     )
 
     @Argument(help: "The records' names.")

@@ -49,7 +49,8 @@ struct Connection {
                 throw CommandError(
                     code: .permission,
                     message: "There is an address of a service, but there are no credentials for it.",
-                    remedy: "Set MISTKIT_API_TOKEN, or MISTKIT_KEY_ID and MISTKIT_PRIVATE_KEY_FILE; `mistkit emulator` prints its own."
+                    remedy:
+                        "Set MISTKIT_API_TOKEN, or MISTKIT_KEY_ID and MISTKIT_PRIVATE_KEY_FILE; an emulator prints its own."
                 )
             }
             return try embedded(settings, environment: environment, scope: scope, logger: logger, counter: counter)

@@ -68,12 +68,18 @@ struct EmbeddedEmulator {
             }
         }
         let account = Account(
-            apiToken: (0..<8).map { _ in String(UInt32.random(in: .min ... .max), radix: 16).leftPadded(to: 8) }.joined(),
+            apiToken: (0..<8).map { _ in String(UInt32.random(in: .min ... .max), radix: 16).leftPadded(to: 8) }
+                .joined(),
             userRecordName: try emulator.createUser(NameComponents(givenName: "Local", familyName: "User"))
         )
         let bytes = try JSONWriter.bytes(of: account, options: [.prettyPrinted])
-        guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600]) else {
-            throw CommandError(code: .failure, message: "\(path) cannot be written.", remedy: "Name another folder with --data-folder.")
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: attributes) else {
+            throw CommandError(
+                code: .failure,
+                message: "\(path) cannot be written.",
+                remedy: "Name another folder with --data-folder."
+            )
         }
         return account
     }

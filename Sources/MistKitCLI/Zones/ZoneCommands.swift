@@ -7,14 +7,16 @@ private func write(_ zones: [Zone], as format: OutputFormat) throws {
     switch format {
     case .table:
         guard !zones.isEmpty else { return }
-        var table = TextTable([.init(title: "zone"), .init(title: "owner"), .init(title: "atomic"), .init(title: "syncToken")])
+        var table = TextTable([
+            .init(title: "zone"), .init(title: "owner"), .init(title: "atomic"), .init(title: "syncToken"),
+        ])
         for zone in zones {
             table.append([
                 zone.zoneID.zoneName, zone.zoneID.ownerRecordName ?? "", zone.isAtomic.map { $0 ? "yes" : "no" } ?? "",
                 zone.syncToken ?? "",
             ])
         }
-        table.lines(width: Terminal.width).forEach { Terminal.writeLine($0) }
+        Terminal.write(table)
     case .json:
         Terminal.writeLine(String(decoding: try JSONWriter.bytes(of: zones, options: [.prettyPrinted]), as: UTF8.self))
     case .ndjson:
@@ -46,7 +48,10 @@ struct ListZonesCommand: AsyncParsableCommand {
 
 /// `mistkit zones create`
 struct CreateZoneCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "create", abstract: "Create a zone in the private database.")
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Create a zone in the private database."
+    )
 
     @Argument(help: "The zone's name.")
     var name: String

@@ -5,6 +5,9 @@ import Testing
 @testable import MistKitCLI
 
 struct QueryExpressionTests {
+    static let minute = Date(timeIntervalSince1970: 60)
+    static let user = Reference(recordName: "_a")
+
     @Test(arguments: [
         ("rating > 3", QueryFilter("rating", .greaterThan, 3)),
         ("rating>=3", QueryFilter("rating", .greaterThanOrEquals, 3)),
@@ -17,13 +20,13 @@ struct QueryExpressionTests {
         ("status IN a,b", QueryFilter("status", .in, .list(["a", "b"]))),
         ("rating IN 1,2", QueryFilter("rating", .in, .list([1, 2]))),
         ("rating:INT64 NOT_IN 1,2", QueryFilter("rating", .notIn, .list([1, 2]))),
-        ("when:TIMESTAMP < 1970-01-01T00:01:00Z", QueryFilter("when", .lessThan, .timestamp(Date(timeIntervalSince1970: 60)))),
+        ("when:TIMESTAMP < 1970-01-01T00:01:00Z", QueryFilter("when", .lessThan, .timestamp(minute))),
         (
             "place NEAR 59.9,10.7 within 500",
             QueryFilter("place", .near, .location(Location(latitude: 59.9, longitude: 10.7)), distance: 500)
         ),
-        ("@createdBy == _a", QueryFilter(system: .createdUserRecordName, .equals, .reference(Reference(recordName: "_a")))),
-        ("@modified > 1000", QueryFilter(system: .modifiedTimestamp, .greaterThan, .timestamp(Date(timeIntervalSince1970: 1)))),
+        ("@createdBy == _a", QueryFilter(system: .createdUserRecordName, .equals, .reference(user))),
+        ("@modified > 60000", QueryFilter(system: .modifiedTimestamp, .greaterThan, .timestamp(minute))),
     ]) func readsAFilter(_ text: String, filter: QueryFilter) throws {
         #expect(try QueryExpression.filter(text) == filter)
     }

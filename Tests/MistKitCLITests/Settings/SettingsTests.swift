@@ -7,7 +7,11 @@ import Testing
 
 struct SettingsTests {
     /// Settings from flags, an environment and a configuration file in a folder of their own.
-    private func settings(flags: [String] = [], environment: [String: String] = [:], file: String? = nil) async throws -> Settings {
+    private func settings(
+        flags: [String] = [],
+        environment: [String: String] = [:],
+        file: String? = nil
+    ) async throws -> Settings {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -36,13 +40,16 @@ struct SettingsTests {
         #expect(
             [
                 settings.container, settings.environment, settings.database, settings.serverURL, settings.apiToken,
-                settings.webAuthToken, settings.keyID, settings.privateKey, settings.privateKeyFile, settings.dataFolder,
+                settings.webAuthToken, settings.keyID, settings.privateKey, settings.privateKeyFile,
+                settings.dataFolder,
             ] == (1...10).map(String.init)
         )
     }
 
     @Test func refusesAConfigurationFileThatIsMissingOrNoJSON() async throws {
-        let missing = await #expect(throws: CommandError.self) { try await settings(flags: ["--config", "nowhere.json"]) }
+        let missing = await #expect(throws: CommandError.self) {
+            try await settings(flags: ["--config", "nowhere.json"])
+        }
         #expect(missing?.message == "There is no configuration file nowhere.json.")
         let broken = await #expect(throws: CommandError.self) { try await settings(file: "{") }
         #expect(broken?.message.contains("mistkit.json cannot be read") == true)
@@ -53,8 +60,14 @@ struct SettingsTests {
         (["MISTKIT_API_TOKEN": "t"], "There are credentials, but no container."),
         (["MISTKIT_KEY_ID": "k", "MISTKIT_CONTAINER": "c"], "There is a key ID, but no private key."),
         (["MISTKIT_PRIVATE_KEY": "k", "MISTKIT_CONTAINER": "c"], "There is a private key, but no key ID."),
-        (["MISTKIT_WEB_AUTH_TOKEN": "k", "MISTKIT_CONTAINER": "c"], "There is a web authentication token, but no API token."),
-        (["MISTKIT_API_TOKEN": "t", "MISTKIT_CONTAINER": "c", "MISTKIT_SERVER_URL": "nowhere"], "nowhere is no address of a service."),
+        (
+            ["MISTKIT_WEB_AUTH_TOKEN": "k", "MISTKIT_CONTAINER": "c"],
+            "There is a web authentication token, but no API token."
+        ),
+        (
+            ["MISTKIT_API_TOKEN": "t", "MISTKIT_CONTAINER": "c", "MISTKIT_SERVER_URL": "nowhere"],
+            "nowhere is no address of a service."
+        ),
         (["MISTKIT_ENVIRONMENT": "staging"], "There is no environment staging."),
         (["MISTKIT_DATABASE": "mine"], "There is no database mine."),
     ]) func saysWhichSettingIsMissing(_ environment: [String: String], message: String) async throws {
