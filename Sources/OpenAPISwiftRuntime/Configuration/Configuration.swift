@@ -22,6 +22,9 @@ public struct Configuration: Sendable {
     /// How JSON bodies are laid out.
     public var jsonEncodingOptions: JSONEncodingOptions
 
+    /// What makes the boundaries of multipart bodies that are sent.
+    public var multipartBoundaryGenerator: any MultipartBoundaryGenerator
+
     /// What writes and reads XML bodies, if there are any.
     public var xmlCoder: (any CustomCoder)?
 
@@ -29,14 +32,17 @@ public struct Configuration: Sendable {
     /// - Parameters:
     ///   - dateTranscoder: How dates are written and read.
     ///   - jsonEncodingOptions: How JSON bodies are laid out.
+    ///   - multipartBoundaryGenerator: What makes the boundaries of multipart bodies that are sent.
     ///   - xmlCoder: What writes and reads XML bodies, if there are any.
     public init(
         dateTranscoder: any DateTranscoder = .iso8601,
         jsonEncodingOptions: JSONEncodingOptions = [.sortedKeys, .prettyPrinted],
+        multipartBoundaryGenerator: any MultipartBoundaryGenerator = .random,
         xmlCoder: (any CustomCoder)? = nil
     ) {
         self.dateTranscoder = dateTranscoder
         self.jsonEncodingOptions = jsonEncodingOptions
+        self.multipartBoundaryGenerator = multipartBoundaryGenerator
         self.xmlCoder = xmlCoder
     }
 }

@@ -30,6 +30,15 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         GeneratedCodeError(.badRequest, "The query item '\(item)' has no '='.")
     }
 
+    static func malformedForm(_ item: String) -> GeneratedCodeError {
+        GeneratedCodeError(.badRequest, "The form item '\(item)' has no '='.")
+    }
+
+    static let notForm = GeneratedCodeError(
+        .internalServerError,
+        "The value has no members, and only members can be written as a form."
+    )
+
     static func nestedParameter(_ name: String) -> GeneratedCodeError {
         GeneratedCodeError(.internalServerError, "The value of '\(name)' nests deeper than its style can express.")
     }
