@@ -185,7 +185,10 @@ let package = Package(
             ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON"]),
             (
                 "CloudKitEmulatorServer",
-                ["CloudKitEmulator", "CloudKitModel", "MistTesting", "MistKit", "StreamingJSON"]
+                [
+                    "CloudKitEmulator", "CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftAsyncHTTPClient",
+                    "OpenAPISwiftRuntime", "StreamingJSON",
+                ]
             ),
             ("MistTesting", ["CloudKitModel", "MistKit"]),
             ("MistKitCLI", ["MistKit"]),

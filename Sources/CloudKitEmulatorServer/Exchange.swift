@@ -5,12 +5,6 @@ import Logging
 import OpenAPISwiftRuntime
 import StreamingJSON
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// One request on its way, and the header fields that every response to it bears.
 struct Exchange {
     let request: HTTPRequest
@@ -21,7 +15,7 @@ struct Exchange {
 
     init(_ request: HTTPRequest, with server: CloudKitEmulatorServer) {
         self.request = request
-        self.uuid = UUID().uuidString.lowercased()
+        self.uuid = server.emulator.identifiers.uuid()
         self.configuration = server.configuration
     }
 

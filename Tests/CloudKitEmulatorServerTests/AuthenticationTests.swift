@@ -269,7 +269,7 @@ struct AuthenticationTests {
                 message = f"{date}:{digest}:{target}".encode()
                 print(base64.b64encode(key.sign(message, ec.ECDSA(hashes.SHA256()))).decode(), end="")
                 """
-            let (status, signature) = try run(
+            let (status, signature) = try await run(
                 "python3",
                 ["-c", program, date, body, target],
                 input: emulator.serverKeyPEM

@@ -112,8 +112,29 @@ extension HTTPField.Name {
     static let nextWebAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token")!
 }
 
-/// Runs a command, and returns what it printed.
-func run(_ command: String, _ arguments: [String], input: String = "") throws -> (status: Int32, output: String) {
+/// Runs a command, and returns what it printed. The task's thread is free meanwhile: a server may need it for the answer.
+func run(
+    _ command: String,
+    _ arguments: [String],
+    input: String = ""
+) async throws -> (status: Int32, output: String) {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+            continuation.resume(with: Result { try runAndWait(command, arguments, input: input) })
+        }
+    }
+}
+
+/// Whether a command can be run with these arguments.
+func canRun(_ command: String, _ arguments: [String]) -> Bool {
+    (try? runAndWait(command, arguments).status) == 0
+}
+
+private func runAndWait(
+    _ command: String,
+    _ arguments: [String],
+    input: String = ""
+) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [command] + arguments
@@ -127,9 +148,4 @@ func run(_ command: String, _ arguments: [String], input: String = "") throws ->
     let output = try standardOutput.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return (process.terminationStatus, String(decoding: output, as: UTF8.self))
-}
-
-/// Whether a command can be run with these arguments.
-func canRun(_ command: String, _ arguments: [String]) -> Bool {
-    (try? run(command, arguments).status) == 0
 }
