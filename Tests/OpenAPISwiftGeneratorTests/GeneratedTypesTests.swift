@@ -215,3 +215,38 @@ struct GeneratedTypesTests {
         #expect(Set([one, other, Schemas.Book(id: "1", title: "t")]).count == 2)
     }
 }
+
+/// Inputs and outputs are compared part by part.
+struct OperationValueTests {
+    private typealias List = Operations.ListBooks
+
+    @Test func inputsCompareEveryPart() {
+        let input = List.Input(query: .init(limit: 1, tag: ["a"]), headers: .init(trace: "t"))
+        #expect(input == List.Input(query: .init(limit: 1, tag: ["a"]), headers: .init(trace: "t")))
+        #expect(input != List.Input(query: .init(limit: 1, tag: ["b"]), headers: .init(trace: "t")))
+        #expect(input != List.Input(query: .init(limit: 1), headers: .init(trace: "t")))
+        #expect(input != List.Input(query: .init(limit: 1, tag: ["a"])))
+        #expect(input.hashValue == List.Input(query: .init(limit: 1, tag: ["a"]), headers: .init(trace: "t")).hashValue)
+    }
+
+    @Test func outputsCompareCaseStatusAndPayload() {
+        let problem = Components.Responses.Problem(body: .json(.init(code: 1)))
+        let other = Components.Responses.Problem(body: .json(.init(code: 2)))
+        let outputs: [List.Output] = [
+            .notFound, .clientError(statusCode: 400, problem), .clientError(statusCode: 401, problem),
+            .clientError(statusCode: 400, other), .undocumented(statusCode: 400, .init()),
+            .ok(.init(headers: .init(xTotal: 1), body: .json([]))),
+            .ok(.init(headers: .init(xTotal: 1, xNext: "n"), body: .json([]))),
+        ]
+        for (index, output) in outputs.enumerated() {
+            #expect(outputs.firstIndex(of: output) == index)
+        }
+        #expect(Set(outputs + outputs).count == outputs.count)
+    }
+
+    @Test func bodiesOfBytesCompareByIdentity() {
+        let body: HTTPBody = "text"
+        #expect(List.Output.Ok.Body.plainText(body) == .plainText(body))
+        #expect(List.Output.Ok.Body.plainText(body) != .plainText("text"))
+    }
+}

@@ -24,8 +24,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
     package enum QueryRecords {
         package static let id: Swift.String = "queryRecords"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -46,14 +46,14 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Query: Sendable, Hashable {
+            package struct Query: OpenAPISwiftRuntime.OperationValue {
                 /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
                 package var getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken?
                 package init(getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken? = nil) {
                     self.getCurrentSyncToken = getCurrentSyncToken
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.QueryRecords.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.QueryRecords.AcceptableContentType>] = .defaultValues()
@@ -62,7 +62,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.QueryRecordsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -92,10 +92,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// A page of records.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -109,7 +109,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.QueryRecordsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -327,8 +327,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
     package enum LookupRecords {
         package static let id: Swift.String = "lookupRecords"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -349,14 +349,14 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Query: Sendable, Hashable {
+            package struct Query: OpenAPISwiftRuntime.OperationValue {
                 /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
                 package var getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken?
                 package init(getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken? = nil) {
                     self.getCurrentSyncToken = getCurrentSyncToken
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupRecords.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupRecords.AcceptableContentType>] = .defaultValues()
@@ -365,7 +365,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.LookupRecordsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -395,10 +395,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per requested name, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -412,7 +412,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupRecordsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -642,8 +642,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     package enum ModifyRecords {
         package static let id: Swift.String = "modifyRecords"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -664,14 +664,14 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Query: Sendable, Hashable {
+            package struct Query: OpenAPISwiftRuntime.OperationValue {
                 /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
                 package var getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken?
                 package init(getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken? = nil) {
                     self.getCurrentSyncToken = getCurrentSyncToken
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyRecords.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyRecords.AcceptableContentType>] = .defaultValues()
@@ -680,7 +680,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.ModifyRecordsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -710,10 +710,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per operation, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -727,7 +727,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ModifyRecordsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -945,8 +945,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
     package enum FetchRecordChanges {
         package static let id: Swift.String = "fetchRecordChanges"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -967,7 +967,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchRecordChanges.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchRecordChanges.AcceptableContentType>] = .defaultValues()
@@ -976,7 +976,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.FetchRecordChangesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -1003,10 +1003,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Changed and deleted records, and the token to go on from.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -1020,7 +1020,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchRecordChangesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -1238,8 +1238,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
     package enum ResolveShares {
         package static let id: Swift.String = "resolveShares"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -1260,7 +1260,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ResolveShares.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ResolveShares.AcceptableContentType>] = .defaultValues()
@@ -1269,7 +1269,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.ResolveSharesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -1296,10 +1296,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per short identifier.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -1313,7 +1313,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ResolveSharesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -1531,8 +1531,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
     package enum AcceptShares {
         package static let id: Swift.String = "acceptShares"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -1553,7 +1553,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AcceptShares.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AcceptShares.AcceptableContentType>] = .defaultValues()
@@ -1562,7 +1562,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.AcceptSharesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -1589,10 +1589,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per short identifier.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -1606,7 +1606,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.AcceptSharesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -1824,8 +1824,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
     package enum FetchDatabaseChanges {
         package static let id: Swift.String = "fetchDatabaseChanges"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -1846,7 +1846,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchDatabaseChanges.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchDatabaseChanges.AcceptableContentType>] = .defaultValues()
@@ -1855,7 +1855,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.FetchDatabaseChangesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -1882,10 +1882,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Changed zones and the token to go on from.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -1899,7 +1899,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchDatabaseChangesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -2128,8 +2128,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
     package enum FetchZoneChanges {
         package static let id: Swift.String = "fetchZoneChanges"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -2150,7 +2150,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneChanges.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneChanges.AcceptableContentType>] = .defaultValues()
@@ -2159,7 +2159,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.FetchZoneChangesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -2186,10 +2186,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One entry per zone, each with its records or its error.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -2203,7 +2203,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchZoneChangesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -2420,8 +2420,8 @@ extension Operations {
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     package enum ListZones {
         package static let id: Swift.String = "listZones"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -2442,7 +2442,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListZones.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListZones.AcceptableContentType>] = .defaultValues()
@@ -2461,10 +2461,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// The zones.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -2478,7 +2478,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ListZonesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -2696,8 +2696,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
     package enum LookupZones {
         package static let id: Swift.String = "lookupZones"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -2718,7 +2718,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupZones.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupZones.AcceptableContentType>] = .defaultValues()
@@ -2727,7 +2727,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.LookupZonesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -2754,10 +2754,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per identifier, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -2771,7 +2771,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupZonesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -2991,8 +2991,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
     package enum ModifyZones {
         package static let id: Swift.String = "modifyZones"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -3013,7 +3013,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyZones.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyZones.AcceptableContentType>] = .defaultValues()
@@ -3022,7 +3022,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.ModifyZonesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -3049,10 +3049,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per operation, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -3066,7 +3066,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ModifyZonesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -3284,8 +3284,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
     package enum FetchZoneListChanges {
         package static let id: Swift.String = "fetchZoneListChanges"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -3306,7 +3306,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneListChanges.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneListChanges.AcceptableContentType>] = .defaultValues()
@@ -3315,7 +3315,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.FetchZoneListChangesRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -3342,10 +3342,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Changed zones and the token to go on from.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -3359,7 +3359,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchZoneListChangesResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -3577,8 +3577,8 @@ extension Operations {
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     package enum FetchCaller {
         package static let id: Swift.String = "fetchCaller"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -3599,7 +3599,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCaller.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCaller.AcceptableContentType>] = .defaultValues()
@@ -3618,10 +3618,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// The caller.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -3635,7 +3635,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchCallerResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -3852,8 +3852,8 @@ extension Operations {
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
     package enum FetchCurrentUser {
         package static let id: Swift.String = "fetchCurrentUser"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -3874,7 +3874,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCurrentUser.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCurrentUser.AcceptableContentType>] = .defaultValues()
@@ -3893,10 +3893,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// The caller.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -3910,7 +3910,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchCurrentUserResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -4127,8 +4127,8 @@ extension Operations {
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
     package enum DiscoverAllUsers {
         package static let id: Swift.String = "discoverAllUsers"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -4149,7 +4149,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverAllUsers.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverAllUsers.AcceptableContentType>] = .defaultValues()
@@ -4168,10 +4168,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Identities found.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -4185,7 +4185,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.DiscoverAllUsersResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -4403,8 +4403,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
     package enum DiscoverUsers {
         package static let id: Swift.String = "discoverUsers"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -4425,7 +4425,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverUsers.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverUsers.AcceptableContentType>] = .defaultValues()
@@ -4434,7 +4434,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.DiscoverUsersRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -4461,10 +4461,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Identities found.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -4478,7 +4478,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.DiscoverUsersResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -4694,8 +4694,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
     package enum LookupUsersByEmail {
         package static let id: Swift.String = "lookupUsersByEmail"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -4716,7 +4716,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByEmail.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByEmail.AcceptableContentType>] = .defaultValues()
@@ -4725,7 +4725,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.LookupUsersByEmailRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -4752,10 +4752,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Users found, each with the address asked for.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -4769,7 +4769,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupUsersByEmailResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -4985,8 +4985,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
     package enum LookupUsersByID {
         package static let id: Swift.String = "lookupUsersByID"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -5007,7 +5007,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByID.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByID.AcceptableContentType>] = .defaultValues()
@@ -5016,7 +5016,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.LookupUsersByIDRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -5043,10 +5043,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Users found.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -5060,7 +5060,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupUsersByIDResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -5277,8 +5277,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     package enum LookupContacts {
         package static let id: Swift.String = "lookupContacts"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -5299,7 +5299,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupContacts.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupContacts.AcceptableContentType>] = .defaultValues()
@@ -5318,10 +5318,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Users found.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -5335,7 +5335,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupContactsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -5553,8 +5553,8 @@ extension Operations {
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
     package enum ListSubscriptions {
         package static let id: Swift.String = "listSubscriptions"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -5575,7 +5575,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListSubscriptions.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListSubscriptions.AcceptableContentType>] = .defaultValues()
@@ -5594,10 +5594,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// The subscriptions.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -5611,7 +5611,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ListSubscriptionsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -5828,8 +5828,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
     package enum LookupSubscriptions {
         package static let id: Swift.String = "lookupSubscriptions"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -5850,7 +5850,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupSubscriptions.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupSubscriptions.AcceptableContentType>] = .defaultValues()
@@ -5859,7 +5859,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.LookupSubscriptionsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -5886,10 +5886,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per identifier, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -5903,7 +5903,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupSubscriptionsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -6124,8 +6124,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
     package enum ModifySubscriptions {
         package static let id: Swift.String = "modifySubscriptions"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -6146,7 +6146,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifySubscriptions.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifySubscriptions.AcceptableContentType>] = .defaultValues()
@@ -6155,7 +6155,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.ModifySubscriptionsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -6182,10 +6182,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One result per operation, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -6199,7 +6199,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ModifySubscriptionsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -6420,8 +6420,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     package enum RequestAssetUploads {
         package static let id: Swift.String = "requestAssetUploads"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -6442,7 +6442,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RequestAssetUploads.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RequestAssetUploads.AcceptableContentType>] = .defaultValues()
@@ -6451,7 +6451,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.RequestAssetUploadsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -6478,10 +6478,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One address per token, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -6495,7 +6495,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.RequestAssetUploadsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -6712,8 +6712,8 @@ extension Operations {
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
     package enum RereferenceAssets {
         package static let id: Swift.String = "rereferenceAssets"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -6734,7 +6734,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RereferenceAssets.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RereferenceAssets.AcceptableContentType>] = .defaultValues()
@@ -6743,7 +6743,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.RereferenceAssetsRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -6770,10 +6770,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// One asset or error per item, in order.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -6787,7 +6787,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.RereferenceAssetsResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -7007,8 +7007,8 @@ extension Operations {
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
     package enum CreateDeviceToken {
         package static let id: Swift.String = "createDeviceToken"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -7025,7 +7025,7 @@ extension Operations {
                     self.environment = environment
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.CreateDeviceToken.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.CreateDeviceToken.AcceptableContentType>] = .defaultValues()
@@ -7034,7 +7034,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.CreateDeviceTokenRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -7061,10 +7061,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// The token.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -7078,7 +7078,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                package enum Body: Sendable, Hashable {
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.CreateDeviceTokenResponse)
                     /// The body as `application/json`; throws when it is another.
@@ -7295,8 +7295,8 @@ extension Operations {
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package enum RegisterDeviceToken {
         package static let id: Swift.String = "registerDeviceToken"
-        package struct Input: Sendable, Hashable {
-            package struct Path: Sendable, Hashable {
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
                 package var version: Components.Parameters.Version
                 /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
@@ -7313,7 +7313,7 @@ extension Operations {
                     self.environment = environment
                 }
             }
-            package struct Headers: Sendable, Hashable {
+            package struct Headers: OpenAPISwiftRuntime.OperationValue {
                 package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RegisterDeviceToken.AcceptableContentType>]
                 package init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RegisterDeviceToken.AcceptableContentType>] = .defaultValues()
@@ -7322,7 +7322,7 @@ extension Operations {
                 }
             }
             @frozen
-            package enum Body: Sendable, Hashable {
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.RegisterDeviceTokenRequest)
                 /// The body as `application/json`; throws when it is another.
@@ -7349,10 +7349,10 @@ extension Operations {
             }
         }
         @frozen
-        package enum Output: Sendable, Hashable {
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
             /// The token is registered.
-            package struct Ok: Sendable, Hashable {
-                package struct Headers: Sendable, Hashable {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
                     package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
                     /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.

@@ -6,8 +6,8 @@ internal import CloudKitModel
 
 extension Components.Responses {
     /// The request is invalid (BAD_REQUEST), or an atomic batch failed (ATOMIC_ERROR). Evidence: archived reference, observed live.
-    package struct BadRequest: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct BadRequest: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -21,7 +21,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -47,8 +47,8 @@ extension Components.Responses {
         }
     }
     /// The credentials are rejected (AUTHENTICATION_FAILED): an unknown API token, a bad signature, an unknown key, a date too far off, or a server-to-server key where a user is needed. The reply does not say which. Evidence: archived reference, observed live.
-    package struct Unauthorized: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct Unauthorized: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -62,7 +62,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -88,8 +88,8 @@ extension Components.Responses {
         }
     }
     /// The caller's role lacks the permission (ACCESS_DENIED), or the account's private database is switched off (`private db access disabled for this account`). For single records the same code comes inside a 200. Evidence: archived reference, observed live; the second reason: peer clients.
-    package struct Forbidden: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct Forbidden: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -103,7 +103,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -129,8 +129,8 @@ extension Components.Responses {
         }
     }
     /// Something named in the request does not exist (NOT_FOUND, ZONE_NOT_FOUND), or the endpoint itself does not (`could not find handler for endpoint`, also seen at random under load). Evidence: archived reference, observed live, peer clients.
-    package struct NotFound: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct NotFound: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -144,7 +144,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -170,8 +170,8 @@ extension Components.Responses {
         }
     }
     /// The change tag is old (CONFLICT) or the thing exists already (EXISTS). Evidence: archived reference.
-    package struct Conflict: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct Conflict: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -185,7 +185,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -211,8 +211,8 @@ extension Components.Responses {
         }
     }
     /// A rule of a VALIDATE reference is broken (VALIDATING_REFERENCE_ERROR). Evidence: archived reference.
-    package struct PreconditionFailed: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct PreconditionFailed: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -226,7 +226,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -252,8 +252,8 @@ extension Components.Responses {
         }
     }
     /// The app's quota (public database) or the user's (private database) is used up (QUOTA_EXCEEDED). Evidence: archived reference.
-    package struct ContentTooLarge: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct ContentTooLarge: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -267,7 +267,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -293,8 +293,8 @@ extension Components.Responses {
         }
     }
     /// A signed-in user is needed, or the session is over (AUTHENTICATION_REQUIRED); `redirectURL` leads to the sign-in page. Evidence: archived reference, observed live. That an expired web token is answered like this and not with 401: peer clients. A 421 without such a body comes from HTTP/2 connection coalescing; observed live.
-    package struct MisdirectedRequest: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct MisdirectedRequest: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -308,7 +308,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -334,8 +334,8 @@ extension Components.Responses {
         }
     }
     /// Too many requests (THROTTLED); wait `retryAfter` seconds. Evidence: archived reference. Whether an HTTP `Retry-After` header comes as well is unconfirmed.
-    package struct TooManyRequests: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct TooManyRequests: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -349,7 +349,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -375,8 +375,8 @@ extension Components.Responses {
         }
     }
     /// A fault of the service (INTERNAL_ERROR). Evidence: archived reference, observed live.
-    package struct InternalServerError: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct InternalServerError: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -390,7 +390,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.
@@ -416,8 +416,8 @@ extension Components.Responses {
         }
     }
     /// The service cannot answer now (TRY_AGAIN_LATER, for example `Sync zone CAS Op-Lock failed`; ZONE_BUSY is inferred to come so); wait `retryAfter` seconds when it is given. The body may be something other than JSON, which CloudKit JS reports as SERVICE_UNAVAILABLE. Evidence: archived reference, CloudKit JS; the reason: peer clients.
-    package struct ServiceUnavailable: Sendable, Hashable {
-        package struct Headers: Sendable, Hashable {
+    package struct ServiceUnavailable: OpenAPISwiftRuntime.OperationValue {
+        package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
             package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
             /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
@@ -431,7 +431,7 @@ extension Components.Responses {
             }
         }
         @frozen
-        package enum Body: Sendable, Hashable {
+        package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
             /// The body as `application/json`; throws when it is another.

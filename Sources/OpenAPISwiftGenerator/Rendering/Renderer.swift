@@ -27,7 +27,8 @@ struct Renderer {
         // Two levels of one module in one target are an error unless each file says its own.
         let isShared: Bool = access == .public || access == .package
         let level: String =
-            isShared ? (item.isExposed ?? file.exposes(item.module) ? "\(access.rawValue) " : "internal ") : ""
+            isShared
+            ? (item.isExposed ?? file.exposes(item.module, at: access) ? "\(access.rawValue) " : "internal ") : ""
         let head: String = "\(item.isSPI ? "@_spi(Generated) " : "")\(level)import "
         guard item.module == "Foundation" else { return [head + item.module] }
         return [

@@ -35,6 +35,7 @@ public struct DocumentFilter: Hashable, Sendable {
     ///   - name: What errors call the document.
     ///   - filter: The filter; `nil` for all.
     ///   - format: The format of the result.
+    /// - Returns: The text of the document.
     /// - Throws: An error for a document that cannot be read, or a name that is not in it.
     public static func filter(
         _ document: [UInt8],

@@ -418,7 +418,12 @@ struct OperationTranslator {
             )
         }
         return .type(
-            TypeDeclaration(keyword: .enumeration, name: name, inherits: ["Sendable", "Hashable"], members: members)
+            TypeDeclaration(
+                keyword: .enumeration,
+                name: name,
+                inherits: ["OpenAPISwiftRuntime.OperationValue"],
+                members: members
+            )
         )
     }
 

@@ -75,7 +75,7 @@ struct StructDeclaration {
                 documentation: documentation,
                 keyword: .structure,
                 name: name,
-                inherits: ["Sendable", "Hashable"],
+                inherits: ["OpenAPISwiftRuntime.OperationValue"],
                 members: members
             )
         )
@@ -187,7 +187,7 @@ struct OutputDeclaration {
             TypeDeclaration(
                 keyword: .enumeration,
                 name: "Output",
-                inherits: ["Sendable", "Hashable"],
+                inherits: ["OpenAPISwiftRuntime.OperationValue"],
                 members: members
             )
         )

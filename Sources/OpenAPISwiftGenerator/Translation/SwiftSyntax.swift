@@ -16,8 +16,10 @@ struct SwiftImport: Hashable, Sendable {
 
 extension SwiftFile {
     /// Whether what others see of this file mentions a module: an import at their level is a warning where nothing does.
-    func exposes(_ module: String) -> Bool {
-        declarations.contains { $0.exposes("\(module).") }
+    ///
+    /// The compiler counts conformances of public types only.
+    func exposes(_ module: String, at access: AccessModifier) -> Bool {
+        declarations.contains { $0.exposes("\(module).", countsConformances: access == .public) }
     }
 }
 
@@ -33,10 +35,11 @@ indirect enum Declaration: Sendable {
 }
 
 extension Declaration {
-    fileprivate func exposes(_ prefix: String) -> Bool {
+    fileprivate func exposes(_ prefix: String, countsConformances: Bool) -> Bool {
         switch self {
         case .type(let type):
-            type.inherits.contains { $0.contains(prefix) } || type.members.contains { $0.exposes(prefix) }
+            (countsConformances && type.inherits.contains { $0.contains(prefix) })
+                || type.members.contains { $0.exposes(prefix, countsConformances: countsConformances) }
         case .alias(_, _, let target): target.contains(prefix)
         case .property(let property): property.access == .standard && property.type.contains(prefix)
         case .function(let function):

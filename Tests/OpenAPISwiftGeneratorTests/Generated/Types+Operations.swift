@@ -10,8 +10,8 @@ extension Operations {
     /// - Remark: HTTP `GET /books`.
     public enum ListBooks {
         public static let id: Swift.String = "listBooks"
-        public struct Input: Sendable, Hashable {
-            public struct Query: Sendable, Hashable {
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Query: OpenAPISwiftRuntime.OperationValue {
                 public struct PricePayload: StreamingJSON.JSONCodable, Sendable {
                     public var from: Swift.Double?
                     public var to: Swift.Double?
@@ -126,7 +126,7 @@ extension Operations {
                     self.genre = genre
                 }
             }
-            public struct Headers: Sendable, Hashable {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
                 public var trace: Swift.String?
                 public var myHeader: [Swift.Int]?
                 public var xNote: Components.Schemas.Note?
@@ -154,10 +154,10 @@ extension Operations {
             }
         }
         @frozen
-        public enum Output: Sendable, Hashable {
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
             /// A page.
-            public struct Ok: Sendable, Hashable {
-                public struct Headers: Sendable, Hashable {
+            public struct Ok: OpenAPISwiftRuntime.OperationValue {
+                public struct Headers: OpenAPISwiftRuntime.OperationValue {
                     public var xTotal: Swift.Int
                     public var xNext: Swift.String?
                     public var xNote: Components.Schemas.Note?
@@ -175,7 +175,7 @@ extension Operations {
                     }
                 }
                 @frozen
-                public enum Body: Sendable, Hashable {
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json([Components.Schemas.Book])
                     /// `text/plain`
@@ -216,7 +216,7 @@ extension Operations {
                 }
             }
             /// Nothing there.
-            public struct NotFound: Sendable, Hashable {
+            public struct NotFound: OpenAPISwiftRuntime.OperationValue {
                 public init() {}
             }
             /// A page.
@@ -298,8 +298,8 @@ extension Operations {
     /// - Remark: HTTP `POST /books`.
     public enum AddBook {
         public static let id: Swift.String = "addBook"
-        public struct Input: Sendable, Hashable {
-            public struct Headers: Sendable, Hashable {
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
                 public var trace: Swift.String?
                 public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AddBook.AcceptableContentType>]
                 public init(
@@ -311,7 +311,7 @@ extension Operations {
                 }
             }
             @frozen
-            public enum Body: Sendable, Hashable {
+            public enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
                 case json(Components.Schemas.Book)
                 /// The body as `application/json`; throws when it is another.
@@ -332,11 +332,11 @@ extension Operations {
             }
         }
         @frozen
-        public enum Output: Sendable, Hashable {
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Added.
-            public struct Created: Sendable, Hashable {
+            public struct Created: OpenAPISwiftRuntime.OperationValue {
                 @frozen
-                public enum Body: Sendable, Hashable {
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.Book)
                     /// The body as `application/json`; throws when it is another.
@@ -412,8 +412,8 @@ extension Operations {
     /// - Remark: HTTP `GET /books/{bookID}/pages/{page}.txt`.
     public enum ReadPage {
         public static let id: Swift.String = "readPage"
-        public struct Input: Sendable, Hashable {
-            public struct Path: Sendable, Hashable {
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Path: OpenAPISwiftRuntime.OperationValue {
                 public var bookID: Components.Parameters.BookID
                 public var page: Swift.Int
                 public init(bookID: Components.Parameters.BookID, page: Swift.Int) {
@@ -421,7 +421,7 @@ extension Operations {
                     self.page = page
                 }
             }
-            public struct Headers: Sendable, Hashable {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
                 public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ReadPage.AcceptableContentType>]
                 public init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ReadPage.AcceptableContentType>] = .defaultValues()
@@ -437,11 +437,11 @@ extension Operations {
             }
         }
         @frozen
-        public enum Output: Sendable, Hashable {
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Text.
-            public struct Ok: Sendable, Hashable {
+            public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 @frozen
-                public enum Body: Sendable, Hashable {
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/plain`
                     case plainText(OpenAPISwiftRuntime.HTTPBody)
                     /// The body as `text/plain`; throws when it is another.
@@ -520,8 +520,8 @@ extension Operations {
     /// - Remark: HTTP `PUT /books/{bookID}/pages/{page}.txt`.
     public enum WritePage {
         public static let id: Swift.String = "writePage"
-        public struct Input: Sendable, Hashable {
-            public struct Path: Sendable, Hashable {
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Path: OpenAPISwiftRuntime.OperationValue {
                 public var bookID: Components.Parameters.BookID
                 public var page: Swift.Int
                 public init(bookID: Components.Parameters.BookID, page: Swift.Int) {
@@ -530,7 +530,7 @@ extension Operations {
                 }
             }
             @frozen
-            public enum Body: Sendable, Hashable {
+            public enum Body: OpenAPISwiftRuntime.OperationValue {
                 public struct JsonPayload: StreamingJSON.JSONCodable, Sendable {
                     public var text: Swift.String
                     /// Creates a `JsonPayload`.
@@ -610,9 +610,9 @@ extension Operations {
             }
         }
         @frozen
-        public enum Output: Sendable, Hashable {
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Written.
-            public struct NoContent: Sendable, Hashable {
+            public struct NoContent: OpenAPISwiftRuntime.OperationValue {
                 public init() {}
             }
             /// Written.
@@ -639,8 +639,8 @@ extension Operations {
     /// - Remark: HTTP `DELETE /books/{bookID}/pages/{page}.txt`.
     public enum RemovePage {
         public static let id: Swift.String = "removePage"
-        public struct Input: Sendable, Hashable {
-            public struct Path: Sendable, Hashable {
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Path: OpenAPISwiftRuntime.OperationValue {
                 public var bookID: Components.Parameters.BookID
                 public var page: Swift.Int
                 public init(bookID: Components.Parameters.BookID, page: Swift.Int) {
@@ -654,9 +654,9 @@ extension Operations {
             }
         }
         @frozen
-        public enum Output: Sendable, Hashable {
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Gone.
-            public struct NoContent: Sendable, Hashable {
+            public struct NoContent: OpenAPISwiftRuntime.OperationValue {
                 public init() {}
             }
             /// Gone.
@@ -683,8 +683,8 @@ extension Operations {
     /// - Remark: HTTP `POST /notes`.
     public enum locate {
         public static let id: Swift.String = "find_it"
-        public struct Input: Sendable, Hashable {
-            public struct Headers: Sendable, Hashable {
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
                 public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.locate.AcceptableContentType>]
                 public init(
                     accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.locate.AcceptableContentType>] = .defaultValues()
@@ -703,11 +703,11 @@ extension Operations {
             }
         }
         @frozen
-        public enum Output: Sendable, Hashable {
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
             /// Found.
-            public struct Ok: Sendable, Hashable {
+            public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 @frozen
-                public enum Body: Sendable, Hashable {
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.Everything)
                     /// The body as `application/json`; throws when it is another.
