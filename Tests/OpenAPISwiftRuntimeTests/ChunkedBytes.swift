@@ -1,0 +1,98 @@
+/// Random numbers that replay by their seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+/// Values that come one after the other, as from a network.
+struct Arriving<Element: Sendable>: AsyncSequence, Sendable {
+
+    typealias Failure = any Error
+
+    var elements: [Element]
+
+    /// What is thrown after the last.
+    var error: (any Error)?
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+
+        var rest: ArraySlice<Element>
+        let error: (any Error)?
+
+        mutating func next() async throws -> Element? {
+            if let element = rest.popFirst() { return element }
+            if let error { throw error }
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(rest: elements[...], error: error)
+    }
+}
+
+extension Arriving<ArraySlice<UInt8>> {
+
+    /// The bytes in chunks of one size.
+    init(_ bytes: some Collection<UInt8>, size: Int) {
+        let bytes = Array(bytes)
+        self.init(elements: stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<Swift.min($0 + size, bytes.count)] })
+    }
+
+    /// The bytes in chunks of random sizes, some of them empty.
+    init(_ bytes: some Collection<UInt8>, using generator: inout SeededGenerator) {
+        let bytes = Array(bytes)
+        let largest = [1, 2, 5, 20, 200].randomElement(using: &generator) ?? 1
+        var chunks: [ArraySlice<UInt8>] = []
+        var start = 0
+        while start < bytes.count {
+            let end = Swift.min(start + Int.random(in: 0...largest, using: &generator), bytes.count)
+            chunks.append(bytes[start..<end])
+            start = end
+        }
+        self.init(elements: chunks)
+    }
+}
+
+extension AsyncSequence {
+
+    /// All elements.
+    func collected() async throws -> [Element] {
+        var result: [Element] = []
+        for try await element in self { result.append(element) }
+        return result
+    }
+}
+
+extension [UInt8] {
+
+    /// The bytes after some random changes: bytes replaced, removed, doubled, or pieces of a vocabulary put in.
+    func mutated(with pieces: [String], using generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = self
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            let index = Int.random(in: 0...bytes.count, using: &generator)
+            let end = Swift.min(index + Int.random(in: 0...8, using: &generator), bytes.count)
+            switch Int.random(in: 0...4, using: &generator) {
+            case 0: bytes.removeSubrange(index..<end)
+            case 1: bytes.insert(contentsOf: (pieces.randomElement(using: &generator) ?? "").utf8, at: index)
+            case 2: bytes.insert(contentsOf: bytes[index..<end], at: index)
+            case 3: bytes.removeSubrange(index...)
+            default:
+                if index < bytes.count { bytes[index] = UInt8.random(in: 0...255, using: &generator) }
+            }
+        }
+        return bytes
+    }
+}
