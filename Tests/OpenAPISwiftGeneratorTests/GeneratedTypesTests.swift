@@ -106,6 +106,12 @@ struct GeneratedTypesTests {
         #expect(throws: JSONError.self) { try read(Schemas.Counts.self, #"{"b":"2"}"#) }
     }
 
+    @Test func aMapKeepsItsNulls() throws {
+        let gaps: Schemas.Gaps = try read(#"{"b":null,"a":"x"}"#)
+        #expect(gaps == Schemas.Gaps(additionalProperties: ["a": "x", "b": nil]))
+        #expect(try text(gaps) == #"{"a":"x","b":null}"#)
+    }
+
     @Test func aMapOfInlineObjectsHasATypeForThem() throws {
         let named: Schemas.Named = try read(#"{"a":1,"x":{"n":"2023-11-14T22:13:20Z"}}"#)
         #expect(

@@ -519,7 +519,7 @@ struct SchemaTranslator {
         case .dictionary(let value):
             let read: String =
                 value.isOptional
-                ? "try reader.readNullIfPresent() ? .some(nil) : .some(\(Snippets.read(value.unwrapped)))"
+                ? "try reader.readNullIfPresent() ? nil : \(Snippets.read(value.unwrapped))"
                 : Snippets.read(value)
             statements.append(.line("additional.updateValue(\(read), forKey: \(name))"))
         default:

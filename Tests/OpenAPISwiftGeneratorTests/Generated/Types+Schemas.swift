@@ -631,6 +631,31 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
+    public struct Gaps: StreamingJSON.JSONCodable, Sendable {
+        /// Members of the object that are not listed above, by key.
+        public var additionalProperties: [Swift.String: Swift.String?]
+        /// Creates a `Gaps`.
+        public init(additionalProperties: [Swift.String: Swift.String?] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Swift.String?] = .init()
+            try reader.beginObject()
+            while let key: Swift.String = try reader.nextKey() {
+                additional.updateValue(try reader.readNullIfPresent() ? nil : try reader.readString(), forKey: key)
+            }
+            self.additionalProperties = additional
+        }
+        public func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            for name: Swift.String in self.additionalProperties.keys.sorted() {
+                guard let value: Swift.String? = self.additionalProperties[name] else { continue }
+                writer.key(name)
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
     public struct Named: StreamingJSON.JSONCodable, Sendable {
         public struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
             public var n: OpenAPISwiftRuntime.OpenAPIDate?
