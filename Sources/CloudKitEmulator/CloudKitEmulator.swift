@@ -11,7 +11,7 @@ import Synchronization
 
 /// The rules of CloudKit Web Services over an SQLite database. It knows no HTTP.
 ///
-/// Each endpoint is one method. It takes the request's parts as values of ``CloudKitModel``, the database's address and
+/// Each endpoint is one method. It takes the request's parts as values of `CloudKitModel`, the database's address and
 /// the caller, and returns the reply's parts. A refusal of the whole request is thrown as an ``EmulatorError``; the
 /// failure of one item stands in the reply, at the item's place.
 ///

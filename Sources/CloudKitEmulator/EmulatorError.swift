@@ -2,8 +2,8 @@ public import CloudKitModel
 
 /// A refusal of a whole request, as the service words it.
 ///
-/// What fails for one item of a batch is no error: it is that item's ``CloudKitModel/RecordResult`` or
-/// ``CloudKitModel/ZoneResult`` in the reply.
+/// What fails for one item of a batch is no error: it is that item's `RecordResult` or
+/// `ZoneResult` in the reply.
 public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The service's code. Which HTTP status goes with it is the server's matter.
     public var serverErrorCode: ServerErrorCode

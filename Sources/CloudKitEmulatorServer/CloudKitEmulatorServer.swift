@@ -52,7 +52,7 @@ public import OpenAPISwiftRuntime
 /// ### Joining another server
 /// - ``register(on:)``
 public struct CloudKitEmulatorServer: Sendable {
-    /// What is the server's own choice; how the service behaves is ``CloudKitEmulator/EmulatorConfiguration``.
+    /// What is the server's own choice; how the service behaves is `EmulatorConfiguration`.
     public struct Configuration: Sendable {
         /// The number of bytes of a request's body above which it is refused: 64 MiB. The service's figure is unknown.
         public var maximumBodySize = 64 * 1024 * 1024
