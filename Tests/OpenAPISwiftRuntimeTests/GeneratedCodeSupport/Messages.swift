@@ -67,8 +67,16 @@ extension ReceivedMessage {
 
     /// All parts with their bytes.
     func readParts() async throws -> [ReadPart] {
+        try await rawParts().read()
+    }
+}
+
+extension MultipartBody<MultipartRawPart> {
+
+    /// All parts with their bytes.
+    func read() async throws -> [ReadPart] {
         var parts: [ReadPart] = []
-        for try await part in try rawParts() { parts.append(try await ReadPart(part)) }
+        for try await part in self { parts.append(try await ReadPart(part)) }
         return parts
     }
 }
