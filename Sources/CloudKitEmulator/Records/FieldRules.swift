@@ -139,15 +139,17 @@ struct FieldRules {
     }
 
     /// References of replies name the target's zone with its owner (recorded for custom zones). They stay within the zone,
-    /// as natively.
+    /// as natively. Their action is always said: a reference that came without one is a `NONE`.
     private func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
         if let other = reference.zoneID?.zoneName, other != zone.name {
             throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(other)'")
         }
-        guard !zone.isDefault else { return reference }
-        var reference = reference
-        reference.zoneID = ZoneID(zoneName: zone.name, ownerRecordName: ground.ownerRecordName)
-        return reference
+        return Reference(
+            recordName: reference.recordName,
+            action: reference.action,
+            zoneID: zone.isDefault
+                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: ground.ownerRecordName)
+        )
     }
 
     /// A receipt is spent when the asset is attached; no reply shows it.
