@@ -190,7 +190,7 @@ let package = Package(
                     "OpenAPISwiftRuntime", "StreamingJSON",
                 ]
             ),
-            ("MistTesting", ["CloudKitModel", "MistKit"]),
+            ("MistTesting", ["CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftRuntime", "StreamingJSON"]),
             ("MistKitCLI", ["MistKit"]),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.

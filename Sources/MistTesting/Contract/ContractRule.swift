@@ -39,6 +39,10 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case openSchema
         /// ``ContractTarget/indexesAtOnce``.
         case indexesAtOnce
+        /// ``ContractTarget/servesUserDiscovery``.
+        case userDiscovery
+        /// ``ContractTarget/servesDeviceTokens``.
+        case deviceTokens
     }
 
     /// The rule's number. Rules about one point share a number; numbers are not used again.
@@ -91,6 +95,8 @@ extension ContractRule {
             case .serverKey: target.serverKey == nil
             case .openSchema: !target.hasOpenSchema
             case .indexesAtOnce: !target.indexesAtOnce
+            case .userDiscovery: !target.servesUserDiscovery
+            case .deviceTokens: !target.servesDeviceTokens
             }
         }
     }

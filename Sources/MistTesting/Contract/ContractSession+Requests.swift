@@ -21,12 +21,19 @@ extension ContractSession {
         return try await post("zones/modify", ["operations": .array(operations)], in: place)
     }
 
+    /// Sends operations on records, each for itself: what a request without `atomic` does is not known. An `atomic` of `nil` sends
+    /// none.
     func modify(
         _ operations: [Operation],
         in place: Place,
         _ options: [String: JSONValue] = [:]
     ) async throws -> ContractReply {
         var body = options
+        if body["atomic"] == .null {
+            body.removeValue(forKey: "atomic")
+        } else if body["atomic"] == nil {
+            body["atomic"] = false
+        }
         body["operations"] = .array(operations.map(\.json))
         return try await post("records/modify", .object(withZone(body, place)), in: place)
     }
@@ -116,9 +123,13 @@ extension ContractSession {
                     without: ["serverErrorCode"]
                 )
             ])
-            records += reply.zones[0]["records"]?.arrayValue ?? []
-            token = try reply.text("zones", "0", "syncToken")
-            if reply.zones[0]["moreComing"] != true { return (records, token ?? "") }
+            let page = reply.zones[0]["records"]?.arrayValue ?? []
+            let next = try reply.text("zones", "0", "syncToken")
+            records += page
+            if reply.zones[0]["moreComing"] != true { return (records, next) }
+            // Empty pages may come in between; one that leads nowhere would be asked for forever.
+            try reply.require(!page.isEmpty || next != token, "no more to come, or another token")
+            token = next
         }
     }
 }

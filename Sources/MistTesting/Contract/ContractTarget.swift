@@ -70,6 +70,10 @@ public struct ContractTarget: Sendable {
     public var hasOpenSchema = true
     /// Whether a query finds a record as soon as the save is answered; the service takes some seconds.
     public var indexesAtOnce = true
+    /// Whether there is users/discover, which this package's emulator does not serve yet.
+    public var servesUserDiscovery = true
+    /// Whether there are device tokens, which this package's emulator does not serve yet.
+    public var servesDeviceTokens = true
     /// Whether the texts of reasons are compared where a rule knows one, or the codes alone.
     public var comparesReasons = true
 

@@ -225,16 +225,16 @@ extension JSONPattern {
     static func zone(_ name: String, type: String = "REGULAR_CUSTOM_ZONE") -> JSONPattern {
         .including(
             ["zoneID": .zoneID(name, type: type)],
-            optional: ["syncToken": .text, "atomic": true],
+            optional: ["syncToken": .text, "atomic": .value(.bool(type == "REGULAR_CUSTOM_ZONE"))],
             without: ["serverErrorCode", "reason"]
         )
     }
 
+    /// A zone ID in a reply. A default zone, which everybody has, need not say whose it is.
     static func zoneID(_ name: String, type: String = "REGULAR_CUSTOM_ZONE") -> JSONPattern {
-        .including(
-            ["zoneName": .value(.string(name)), "ownerRecordName": .text],
-            optional: ["zoneType": .value(.string(type))]
-        )
+        var required: [String: JSONPattern] = ["zoneName": .value(.string(name))]
+        if type == "REGULAR_CUSTOM_ZONE" { required["ownerRecordName"] = .text }
+        return .including(required, optional: ["zoneType": .value(.string(type)), "ownerRecordName": .text])
     }
 
     /// The failure of one zone of a batch.

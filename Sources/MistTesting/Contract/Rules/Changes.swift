@@ -141,7 +141,7 @@ let zoneChangesRules: [ContractRule] = [
         try reply.require(Set(names) == Set((0..<450).map { "r\($0)" }) && names.count == 450, "each record once")
         try reply.require(tokens.count == 3, "three tokens")
     },
-    ContractRule(251, "resultsLimit makes pages smaller, and never larger than 200", "L") { session in
+    ContractRule(251, "resultsLimit makes pages of changes smaller, and never larger than 200", "L") { session in
         let zone = try await session.makeZone()
         try await session.save((0..<205).map { .create("r\($0)") }, in: zone)
         for (limit, size) in [(3, 3), (200, 200), (1000, 200)] {
@@ -339,9 +339,11 @@ private func databaseChanges(
         let body: JSONValue = token.map { ["syncToken": .string($0)] } ?? [:]
         let reply = try await session.post("changes/database", body, in: .privateDatabase)
         try reply.expect(.including(["zones": .anything, "syncToken": .text, "moreComing": .anything]))
+        let next = try reply.text("syncToken")
         zones += reply.zones
-        token = try reply.text("syncToken")
-        if reply.body?["moreComing"] != true { return (zones, token ?? "") }
+        if reply.body?["moreComing"] != true { return (zones, next) }
+        try reply.require(!reply.zones.isEmpty || next != token, "no more to come, or another token")
+        token = next
     }
 }
 

@@ -214,15 +214,18 @@ let comparatorRules: [ContractRule] = [
         "BEGINS_WITH compares beginnings, with no wildcards",
         "AN",
         [
-            (.filter("BEGINS_WITH", "name", "App"), "r1"), (.filter("BEGINS_WITH", "name", "Banana"), "r3"),
+            (.filter("BEGINS_WITH", "name", "Ban"), "r3"), (.filter("BEGINS_WITH", "name", "Banana"), "r3"),
             (.filter("BEGINS_WITH", "name", "%"), ""), (.filter("BEGINS_WITH", "name", "_"), ""),
             (.filter("BEGINS_WITH", "name", "pple"), ""), (.filter("BEGINS_WITH", "name", "Bananas"), ""),
         ]
     ),
     ContractRule(320, "BEGINS_WITH may or may not go by case", "NU", requires: queryRequirements) { session in
         let zone = try await session.makeItems()
-        let reply = try await session.query("ContractItem", filters: [.filter("BEGINS_WITH", "name", "app")], in: zone)
-        try reply.require([["r2"], ["r1", "r2"]].contains(reply.names.sorted()), "r2, and maybe r1")
+        for (prefix, name) in [("app", "r2"), ("App", "r1")] {
+            let filter = JSONValue.filter("BEGINS_WITH", "name", .string(prefix))
+            let reply = try await session.query("ContractItem", filters: [filter], in: zone)
+            try reply.require([[name], ["r1", "r2"]].contains(reply.names.sorted()), "\(name), and maybe the other")
+        }
     },
     negationRule(320, "NOT_BEGINS_WITH", [(.filter("NOT_BEGINS_WITH", "name", "App"), "r3 r4", "r2 r5")]),
     ContractRule(321, "LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU", requires: queryRequirements)

@@ -42,7 +42,7 @@ let endpointRules: [ContractRule] = [
                 .expectError("NOT_FOUND", reason: "could not find handler for endpoint")
         }
     },
-    ContractRule(10, "device tokens are not made under /database", "L") { session in
+    ContractRule(10, "device tokens are not made under /database", "L", requires: [.user, .deviceTokens]) { session in
         let reply = try await session.post("tokens/create", ["apnsEnvironment": "development"], in: .privateDatabase)
         try reply.require(reply.status == 405, "405")
         try reply.require(reply.headers[.allow] == "OPTIONS", "Allow: OPTIONS")
@@ -61,7 +61,8 @@ let endpointRules: [ContractRule] = [
             try reply.require((400..<500).contains(reply.status), "a refusal")
         }
     },
-    ContractRule(59, "users/discover is not for private and shared databases", "L") { session in
+    ContractRule(59, "users/discover is not for private and shared databases", "L", requires: [.user, .userDiscovery]) {
+        session in
         for (scope, name) in [("private", "privatedb"), ("shared", "sharedb")] {
             let body: JSONValue = ["lookupInfos": [["emailAddress": "nobody@example.com"]]]
             try await session.post("users/discover", body, in: Place(scope: scope, identity: .user)).expectError(

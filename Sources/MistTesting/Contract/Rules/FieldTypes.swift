@@ -102,6 +102,16 @@ let fieldTypeRules: [ContractRule] = [
         try await session.lookup(["a", "b"], in: zone)
             .expectRecords([.record("a", ["fresh": 1], type: type), .failure("b", "NOT_FOUND")])
     },
+    ContractRule(210, "a record type has at most 256 fields", "NU", requires: [.user, .openSchema]) { session in
+        let zone = try await session.makeZone()
+        let type = "ContractWide_\(session.ending)"
+        let fields = Fields(uniqueKeysWithValues: (0..<256).map { ("f\($0)", .int64($0)) })
+        try await session.save("a", fields, in: zone, type: type)
+        try await session.modify([.create("b", ["one_more": 1], type: type)], in: zone)
+            .expectRecords([.failure("b", "BAD_REQUEST", "LIMIT_EXCEEDED")])
+        try await session.lookup(["a", "b"], in: zone)
+            .expectRecords([.record("a", fields, type: type), .failure("b", "NOT_FOUND")])
+    },
     ContractRule(208, "a field that the record type does not have is refused", "L") { session in
         // Where the schema is open, the field comes into being instead.
         let zone = try await session.makeZone()

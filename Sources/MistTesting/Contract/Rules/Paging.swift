@@ -22,7 +22,12 @@ let pagingRules: [ContractRule] = [
         let reply = try await session.query(in: zone)
         try reply.require(counts == Array(0..<450), "each record once, in order")
     },
-    ContractRule(351, "resultsLimit makes pages smaller, and never larger than 200", "L", requires: queryRequirements) {
+    ContractRule(
+        351,
+        "resultsLimit makes pages of records smaller, and never larger than 200",
+        "L",
+        requires: queryRequirements
+    ) {
         session in
         let zone = try await session.makeZone()
         try await session.save((0..<205).map { .create("r\($0)") }, in: zone)
@@ -47,9 +52,9 @@ let pagingRules: [ContractRule] = [
     ContractRule(352, "a last page carries no marker, also when it is full or empty", "RI", requires: queryRequirements)
     { session in
         let zone = try await session.makeZone()
-        try await session.save("anchor", in: zone, type: "ContractAnchor")
+        try await session.save("first", ["title": "x"], in: zone)
         try await session.query(filters: [.filter("EQUALS", "title", "none")], in: zone).expectRecords([])
-        try await session.save((0..<200).map { .create("r\($0)") }, in: zone)
+        try await session.save((1..<200).map { .create("r\($0)") }, in: zone)
         let reply = try await session.query(in: zone)
         try reply.expect(.including(["records": .elements(200)], without: ["continuationMarker"]))
     },

@@ -126,4 +126,26 @@ let referenceRules: [ContractRule] = [
         try await session.modify([.forceDelete("two")], in: zone).expectRecords([.deleted("two")])
         try await session.lookup(["a", "one"], in: zone).expectRecords([.failure("a", "NOT_FOUND"), .record("one")])
     },
+    ContractRule(228, "a VALIDATE reference to a record created later in its batch is saved, or refused", "U") {
+        session in
+        let zone = try await session.makeZone()
+        let reply = try await session.modify(
+            [.create("a", ["link": .reference("t", "VALIDATE")]), .create("t")],
+            in: zone
+        )
+        try reply.expectRecords([
+            .anyOf([.record("a", ["link": .reference("t", "VALIDATE")]), .failure("a", "VALIDATING_REFERENCE_ERROR")]),
+            .record("t"),
+        ])
+    },
+    ContractRule(225, "at most 750 references with DELETE_SELF lead to one record", "A") { session in
+        let zone = try await session.makeZone()
+        try await session.save("t", in: zone)
+        let link: Fields = ["link": .reference("t", "DELETE_SELF")]
+        try await session.save((0..<750).map { .create("r\($0)", link) }, in: zone)
+        let reply = try await session.modify([.create("one more", link)], in: zone)
+        let item = reply.records.first
+        try reply.require(item?["serverErrorCode"]?.stringValue != nil, "a failure of the 751st")
+        try await session.lookup(["one more"], in: zone).expectRecords([.failure("one more", "NOT_FOUND")])
+    },
 ]

@@ -14,6 +14,7 @@ let userRules: [ContractRule] = [
     },
     ContractRule(57, "users/caller answers the same on the private database", "L") { session in
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .user))
+        try reply.expect(.including(["userRecordName": userRecordName]))
         try await session.get("users/caller", in: .privateDatabase).expect(.value(reply.body ?? nil))
     },
     ContractRule(58, "users/current names the caller", "A") { session in

@@ -15,6 +15,16 @@ let zoneRules: [ContractRule] = [
         try await session.get("zones/list", in: .publicDatabase(as: .apiToken))
             .expectZones([.zone("_defaultZone", type: "DEFAULT_ZONE")])
     },
+    ContractRule(70, "the shared database lists the zones of others alone", "I") { session in
+        let zone = try await session.makeZone()
+        let reply = try await session.get("zones/list", in: .sharedDatabase)
+        try reply.expect(.including(["zones": .anything, "moreComing": false, "syncToken": .text]))
+        let names = reply.zones.compactMap { $0["zoneID"]?["zoneName"]?.stringValue }
+        try reply.require(
+            !names.contains(zone.zoneName) && !names.contains("_defaultZone"),
+            "no zone of the user's own"
+        )
+    },
     ContractRule(71, "a zone made comes back with owner, type and sync token, and is in the list", "AR") { session in
         let name = session.unique("Notes")
         session.willDelete(zone: .privateDatabase.zone(name))

@@ -1,0 +1,36 @@
+import CloudKitEmulator
+import CloudKitModel
+public import OpenAPISwiftRuntime
+
+extension RunningEmulator {
+    /// This emulator as the target of the contract suite, with all that it offers: two users and a key.
+    ///
+    /// ```swift
+    /// try await withCloudKitEmulator { emulator in
+    ///     let target = try emulator.contractTarget()
+    ///     for (rule, outcome) in await CloudKitContract.run(against: target) { … }
+    /// }
+    /// ```
+    ///
+    /// - Parameter transport: What carries the requests, if not the emulator's own transport.
+    /// - Returns: The target. Each call makes a second user of its own.
+    /// - Throws: An `EmulatorError` when the storage fails.
+    public func contractTarget(through transport: (any ClientTransport)? = nil) throws -> ContractTarget {
+        let secondUser = try rules.createUser(NameComponents(givenName: "Tom", familyName: "Clark"))
+        var target = ContractTarget(
+            serverURL: serverURL,
+            transport: transport ?? self.transport,
+            containerIdentifier: containerIdentifier,
+            environment: environment.rawValue,
+            apiToken: apiToken
+        )
+        target.user = ContractTarget.User(webAuthToken: webAuthToken)
+        target.secondUser = ContractTarget.User(
+            webAuthToken: try rules.issueWebAuthToken(for: secondUser, container: containerIdentifier)
+        )
+        target.serverKey = ContractTarget.ServerKey(keyID: serverKeyID, privateKeyPEM: serverKeyPEM)
+        target.servesUserDiscovery = false
+        target.servesDeviceTokens = false
+        return target
+    }
+}

@@ -1,0 +1,83 @@
+import CloudKitEmulator
+import CloudKitModel
+import MistTesting
+import Testing
+
+/// The emulator keeps the contract: in process and over a socket, again on the same data, and with every answer that is held possible.
+struct ContractTests {
+    @Test(arguments: servedRules, EmulatorConnection.allCases)
+    func emulatorKeepsTheContract(rule: ContractRule, connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            try await rule.verify(against: emulator.contractTarget())
+        }
+    }
+
+    @Test func rulesHoldAgainOnTheSameData() async throws {
+        try await withCloudKitEmulator { emulator in
+            let target = try emulator.contractTarget()
+            for _ in 1...2 {
+                let broken = await CloudKitContract.run(servedRules, against: target).filter { !$0.outcome.isHeld }
+                #expect(broken.map { "\($0.rule) \($0.outcome)" } == [])
+            }
+        }
+    }
+
+    /// Where sources disagree a rule takes all their answers, so that turning every such answer of the emulator breaks none.
+    @Test func rulesTakeEveryAnswerThatIsHeldPossible() async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.unsettled.createOnExisting = .conflict
+        configuration.unsettled.updateWithoutTag = .accepted
+        configuration.unsettled.deleteWithoutTag = .accepted
+        configuration.unsettled.forceDeleteOfMissingSucceeds = false
+        configuration.unsettled.atomicByDefault = true
+        configuration.unsettled.atomicInDefaultZone = .refused
+        configuration.unsettled.atomicFailure = .wholeRequest
+        configuration.unsettled.expiredToken = .badRequest
+        configuration.unsettled.emptySyncToken = .fromTheStart
+        configuration.unsettled.negationsMatchMissingFields = true
+        configuration.unsettled.beginsWithIgnoresCase = true
+        configuration.unsettled.listMemberBeginsWith = .firstMember
+        configuration.unsettled.createExistingZone = .exists
+        configuration.unsettled.serverKeyOnPrivateDatabase = .accessDenied
+        configuration.webAuthTokens.rejection = .authenticationFailed
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let target = try emulator.contractTarget()
+            let broken = await CloudKitContract.run(servedRules, against: target).filter { !$0.outcome.isHeld }
+            #expect(broken.map { "\($0.rule) \($0.outcome)" } == [])
+        }
+    }
+
+    @Test func rulesAreNamedOnce() {
+        let names = Dictionary(grouping: CloudKitContract.rules, by: \.name)
+        #expect(names.filter { $0.value.count > 1 }.keys.sorted() == [])
+        #expect(names.count >= 150)
+    }
+
+    @Test func aTargetWithoutUsersSkipsRulesThatNeedThem() async throws {
+        try await withCloudKitEmulator { emulator in
+            var target = try emulator.contractTarget()
+            target.user = nil
+            target.secondUser = nil
+            target.serverKey = nil
+            for (rule, outcome) in await CloudKitContract.run(against: target) {
+                switch outcome {
+                case .holds: #expect(rule.requires.isDisjoint(with: [.user, .secondUser, .serverKey]))
+                case .skipped(let missing): #expect(!missing.isEmpty && missing.isSubset(of: rule.requires))
+                case .broken, .failed: Issue.record("\(rule) \(outcome)")
+                }
+            }
+        }
+    }
+}
+
+/// The rules about what the emulator of this release serves.
+private let servedRules = CloudKitContract.rules.filter {
+    $0.requires.isDisjoint(with: [.userDiscovery, .deviceTokens])
+}
+
+extension CloudKitContract.Outcome {
+    /// Whether the rule was checked and holds.
+    var isHeld: Bool {
+        if case .holds = self { true } else { false }
+    }
+}
