@@ -1,3 +1,8 @@
+import Foundation
+
+/// How many inputs the tests with mutated bytes try: a few thousand, or what the environment variable `MISTKIT_FUZZ_RUNS` says.
+let fuzzRuns = ProcessInfo.processInfo.environment["MISTKIT_FUZZ_RUNS"].flatMap { Int($0) } ?? 2000
+
 /// Random numbers that replay by their seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
 
@@ -48,7 +53,9 @@ extension Arriving<ArraySlice<UInt8>> {
     /// The bytes in chunks of one size.
     init(_ bytes: some Collection<UInt8>, size: Int) {
         let bytes = Array(bytes)
-        self.init(elements: stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<Swift.min($0 + size, bytes.count)] })
+        self.init(
+            elements: stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<Swift.min($0 + size, bytes.count)] }
+        )
     }
 
     /// The bytes in chunks of random sizes, some of them empty.

@@ -1,3 +1,5 @@
+public import StreamingJSON
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -149,6 +151,23 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     ) -> AsyncThrowingMapSequence<JSONLinesDeserializationSequence<Self>, Event> {
         JSONLinesDeserializationSequence(upstream: self).map { line throws in
             try decoder.decode(Event.self, from: Data(line))
+        }
+    }
+}
+
+extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
+
+    /// Reads a body of JSON Lines into values that read themselves, as generated types do: several times faster than through a decoder.
+    ///
+    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with a line is thrown as
+    /// `JSONError`.
+    /// - Parameter eventType: The type of the values.
+    /// - Returns: The values.
+    public func asDecodedJSONLines<Event: Decodable & JSONReadable & SendableMetatype>(
+        of eventType: Event.Type = Event.self
+    ) -> AsyncThrowingMapSequence<JSONLinesDeserializationSequence<Self>, Event> {
+        JSONLinesDeserializationSequence(upstream: self).map { line throws in
+            try JSONReader.read(Event.self, from: line)
         }
     }
 }

@@ -1,3 +1,5 @@
+public import StreamingJSON
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -159,6 +161,23 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     ) -> AsyncThrowingMapSequence<JSONSequenceDeserializationSequence<Self>, Event> {
         JSONSequenceDeserializationSequence(upstream: self).map { record throws in
             try decoder.decode(Event.self, from: Data(record))
+        }
+    }
+}
+
+extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
+
+    /// Reads a JSON sequence (RFC 7464) into values that read themselves, as generated types do: several times faster than through a decoder.
+    ///
+    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with a record is thrown as
+    /// `JSONError`.
+    /// - Parameter eventType: The type of the values.
+    /// - Returns: The values.
+    public func asDecodedJSONSequence<Event: Decodable & JSONReadable & SendableMetatype>(
+        of eventType: Event.Type = Event.self
+    ) -> AsyncThrowingMapSequence<JSONSequenceDeserializationSequence<Self>, Event> {
+        JSONSequenceDeserializationSequence(upstream: self).map { record throws in
+            try JSONReader.read(Event.self, from: record)
         }
     }
 }

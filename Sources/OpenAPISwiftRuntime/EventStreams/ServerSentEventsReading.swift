@@ -1,3 +1,5 @@
+public import StreamingJSON
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -245,6 +247,34 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
             ServerSentEventWithJSONData(
                 event: event.event,
                 data: try event.data.map { try decoder.decode(JSONDataType.self, from: Data($0.utf8)) },
+                id: event.id,
+                retry: event.retry
+            )
+        }
+    }
+}
+
+extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
+
+    /// Reads a stream of server-sent events whose data reads itself, as generated types do: several times faster than through a decoder.
+    ///
+    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with data is thrown as
+    /// `JSONError`.
+    /// - Parameters:
+    ///   - dataType: The type of the data.
+    ///   - predicate: Sees the data of each event that has some, before it is read; on false the stream ends instead.
+    /// - Returns: The events.
+    public func asDecodedServerSentEventsWithJSONData<JSONDataType: Decodable & JSONReadable & Sendable & Hashable>(
+        of dataType: JSONDataType.Type = JSONDataType.self,
+        while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }
+    ) -> AsyncThrowingMapSequence<
+        ServerSentEventsDeserializationSequence<ServerSentEventsLineDeserializationSequence<Self>>,
+        ServerSentEventWithJSONData<JSONDataType>
+    > {
+        asDecodedServerSentEvents(while: predicate).map { event throws in
+            ServerSentEventWithJSONData(
+                event: event.event,
+                data: try event.data.map { try JSONReader.read(JSONDataType.self, from: $0) },
                 id: event.id,
                 retry: event.retry
             )

@@ -117,7 +117,7 @@ struct FormCodingTests {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         let original = Array("age=3&name=Mimi+the%20cat%2B&tags=a&tags=b%26c&isCat=true&a+b%5B%5D=x".utf8)
-        for _ in 0..<2000 {
+        for _ in 0..<fuzzRuns {
             let bytes = original.mutated(with: ["%", "&", "=", "+", "%f", "&&", "age="], using: &generator)
             let message = ReceivedMessage(contentType: "", body: HTTPBody(bytes))
             do {

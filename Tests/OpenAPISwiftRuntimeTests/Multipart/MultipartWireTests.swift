@@ -347,12 +347,11 @@ struct MultipartWireTests {
     @Test func anyBytesGiveTheSameWhereverTheyAreCut() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
-        let runs = ProcessInfo.processInfo.environment["MISTKIT_FUZZ_RUNS"].flatMap { Int($0) } ?? 2000
         let original = Array(
             ("preamble\r\n--b\r\nContent-Disposition: form-data; name=\"a\"; filename*=UTF-8''%e2\r\nx: 1\r\n y\r\n\r\nHello\r\n"
                 + "--b \r\n\r\n\r\n--b--\r\nepilogue").utf8
         )
-        for _ in 0..<runs {
+        for _ in 0..<fuzzRuns {
             let bytes = original.mutated(
                 with: ["\r", "\n", "\r\n", "--b", "--", "\r\n--b\r\n", ":", "\"", " "],
                 using: &generator
