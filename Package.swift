@@ -190,7 +190,13 @@ let package = Package(
                     "OpenAPISwiftRuntime", "StreamingJSON",
                 ]
             ),
-            ("MistTesting", ["CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftRuntime", "StreamingJSON"]),
+            (
+                "MistTesting",
+                [
+                    "CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftAsyncHTTPClient",
+                    "OpenAPISwiftRuntime", "StreamingJSON",
+                ]
+            ),
             ("MistKitCLI", ["MistKit"]),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.

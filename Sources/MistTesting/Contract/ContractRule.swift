@@ -37,7 +37,7 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case serverKey
         /// ``ContractTarget/hasOpenSchema``.
         case openSchema
-        /// ``ContractTarget/indexesAtOnce``.
+        /// A ``ContractTarget/indexDelay`` of zero.
         case indexesAtOnce
         /// ``ContractTarget/servesUserDiscovery``.
         case userDiscovery
@@ -94,7 +94,7 @@ extension ContractRule {
             case .secondUser: target.secondUser == nil
             case .serverKey: target.serverKey == nil
             case .openSchema: !target.hasOpenSchema
-            case .indexesAtOnce: !target.indexesAtOnce
+            case .indexesAtOnce: target.indexDelay > .zero
             case .userDiscovery: !target.servesUserDiscovery
             case .deviceTokens: !target.servesDeviceTokens
             }

@@ -135,6 +135,9 @@ extension ContractSession {
         if request.identity == .serverKey, let key = target.serverKey {
             try sign(&http, body: &body, path: path, by: ContractSigner(key), as: request.signing)
         }
+        if target.indexDelay > .zero, request.path.hasSuffix("records/query") {
+            try await Task.sleep(for: target.indexDelay)
+        }
         let (response, responseBody) = try await target.transport.send(
             http,
             body: request.body == nil ? nil : HTTPBody(body),

@@ -68,8 +68,8 @@ public struct ContractTarget: Sendable {
     /// Whether a save may bring new record types and fields into being. Otherwise the container needs
     /// ``CloudKitContract/schema`` before the suite runs.
     public var hasOpenSchema = true
-    /// Whether a query finds a record as soon as the save is answered; the service takes some seconds.
-    public var indexesAtOnce = true
+    /// How long a query has to wait until it finds what was saved before: nothing here, some seconds on the service.
+    public var indexDelay = Duration.zero
     /// Whether there is users/discover, which this package's emulator does not serve yet.
     public var servesUserDiscovery = true
     /// Whether there are device tokens, which this package's emulator does not serve yet.

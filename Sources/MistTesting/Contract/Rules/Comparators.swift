@@ -13,8 +13,7 @@ let comparatorRules: [ContractRule] = [
     ContractRule(
         300,
         "a query without filters gives all records of the type, and of no other",
-        "AR",
-        requires: queryRequirements
+        "AR"
     ) {
         session in
         let zone = try await session.makeItems()
@@ -219,7 +218,7 @@ let comparatorRules: [ContractRule] = [
             (.filter("BEGINS_WITH", "name", "pple"), ""), (.filter("BEGINS_WITH", "name", "Bananas"), ""),
         ]
     ),
-    ContractRule(320, "BEGINS_WITH may or may not go by case", "NU", requires: queryRequirements) { session in
+    ContractRule(320, "BEGINS_WITH may or may not go by case", "NU") { session in
         let zone = try await session.makeItems()
         for (prefix, name) in [("app", "r2"), ("App", "r1")] {
             let filter = JSONValue.filter("BEGINS_WITH", "name", .string(prefix))
@@ -228,8 +227,7 @@ let comparatorRules: [ContractRule] = [
         }
     },
     negationRule(320, "NOT_BEGINS_WITH", [(.filter("NOT_BEGINS_WITH", "name", "App"), "r3 r4", "r2 r5")]),
-    ContractRule(321, "LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU", requires: queryRequirements)
-    { session in
+    ContractRule(321, "LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU") { session in
         let zone = try await session.makeItems()
         for (prefix, answers) in [("gr", [["r1"], []]), ("re", [["r1", "r2", "r3"], ["r1", "r2"]]), ("ed", [[]])] {
             let filter = JSONValue.filter("LIST_MEMBER_BEGINS_WITH", "tags", .string(prefix))
@@ -261,8 +259,6 @@ let comparatorRules: [ContractRule] = [
 ]
 
 // MARK: - The records
-
-let queryRequirements: Set<ContractRule.Requirement> = [.user, .indexesAtOnce]
 
 let items: [(name: String, fields: Fields)] = [
     (
@@ -316,7 +312,7 @@ private func comparatorRule(
     _ lines: [(filter: JSONValue, names: String)],
     also check: (@Sendable (inout ContractSession, Place) async throws -> Void)? = nil
 ) -> ContractRule {
-    ContractRule(number, name, evidence, requires: queryRequirements) { session in
+    ContractRule(number, name, evidence) { session in
         let zone = try await session.makeItems()
         for (filter, names) in lines {
             try await session.query("ContractItem", filters: [filter], in: zone)
@@ -333,7 +329,7 @@ private func negationRule(
     _ lines: [(filter: JSONValue, names: String, unsettled: String)]
 ) -> ContractRule {
     let name = "\(comparator) finds the others among the records that have the field, maybe also those that lack it"
-    return ContractRule(number, name, "AU", requires: queryRequirements) { session in
+    return ContractRule(number, name, "AU") { session in
         let zone = try await session.makeItems()
         for (filter, names, unsettled) in lines {
             let reply = try await session.query("ContractItem", filters: [filter], in: zone)

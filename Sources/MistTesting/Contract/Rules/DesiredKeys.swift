@@ -56,7 +56,7 @@ private func desiredKeysRule(
     _ evidence: String,
     record: @escaping @Sendable (String) -> JSONPattern
 ) -> ContractRule {
-    ContractRule(number, name, evidence, requires: [.user, .indexesAtOnce]) { session in
+    ContractRule(number, name, evidence) { session in
         let zone = try await session.makeZone()
         let options = ["desiredKeys": keys]
         try await session.modify([.create("a", ["title": "a", "count": 1])], in: zone, options)

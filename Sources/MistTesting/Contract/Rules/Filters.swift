@@ -5,8 +5,7 @@ let filterRules: [ContractRule] = [
     ContractRule(
         301,
         "one filter may stand without a list, and an empty list is none",
-        "RI",
-        requires: queryRequirements
+        "RI"
     ) { session in
         let zone = try await session.makeItems()
         let filter = JSONValue.filter("EQUALS", "name", "Apple")

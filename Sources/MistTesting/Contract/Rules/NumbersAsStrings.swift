@@ -5,8 +5,7 @@ let numbersAsStringsRules: [ContractRule] = [
     ContractRule(
         180,
         "numbersAsStrings gives 64-bit integers as texts; their type stays",
-        "A",
-        requires: [.user, .indexesAtOnce]
+        "A"
     ) {
         session in
         let zone = try await session.makeZone()

@@ -7,7 +7,7 @@ let sortRules: [ContractRule] = [
     sortRule(341, "numbers are sorted descending", [.sort("count", ascending: false)], "r3 r2 r1 r4", "A"),
     sortRule(342, "doubles are sorted by value", [.sort("price")], "r3 r4 r1 r2", "A"),
     sortRule(342, "dates are sorted by time", [.sort("due", ascending: false)], "r2 r1 r4 r3", "A"),
-    ContractRule(343, "texts are sorted in a fixed order", "U", requires: queryRequirements) { session in
+    ContractRule(343, "texts are sorted in a fixed order", "U") { session in
         let zone = try await session.makeItems()
         let reply = try await session.query("ContractItem", sorts: [.sort("name")], in: zone)
         let names = reply.names.filter { $0 != "r5" }
@@ -40,7 +40,7 @@ let sortRules: [ContractRule] = [
         "A",
         ignoring: ["r4", "r5"]
     ),
-    ContractRule(340, "records without the field stand together at one end", "U", requires: queryRequirements) {
+    ContractRule(340, "records without the field stand together at one end", "U") {
         session in
         let zone = try await session.makeItems()
         for ascending in [true, false] {
@@ -48,7 +48,7 @@ let sortRules: [ContractRule] = [
             try reply.require(reply.names.first == "r5" || reply.names.last == "r5", "r5 first or last")
         }
     },
-    ContractRule(346, "without a sort, the order is the same each time", "U", requires: queryRequirements) { session in
+    ContractRule(346, "without a sort, the order is the same each time", "U") { session in
         let zone = try await session.makeItems()
         let first = try await session.query("ContractItem", in: zone)
         try await session.query("ContractItem", in: zone).expectRecords(first.records.map(JSONPattern.value))
@@ -68,7 +68,7 @@ private func sortRule(
     _ evidence: String,
     ignoring others: Set<String> = ["r5"]
 ) -> ContractRule {
-    ContractRule(number, name, evidence, requires: queryRequirements) { session in
+    ContractRule(number, name, evidence) { session in
         let zone = try await session.makeItems()
         let reply = try await session.query("ContractItem", sorts: sorts, in: zone)
         try reply.expectNames(unordered: items.map(\.name))
