@@ -1,3 +1,4 @@
+import CloudKitEmulator
 import HTTPTypes
 import MistTesting
 import OpenAPISwiftRuntime
@@ -20,6 +21,27 @@ struct ContractControlTests {
             let rules = CloudKitContract.rules.filter { corruption.breaks.contains($0.number) }
             let broken = await CloudKitContract.run(rules, against: target).filter(\.outcome.isBroken)
             #expect(Set(broken.map(\.rule.number)) == corruption.breaks)
+        }
+    }
+
+    /// An emulator with other limits than the service's is found out, too.
+    @Test func otherLimitsBreakRules() async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.limits.operationsPerRequest = 250
+        configuration.limits.recordsPerResponse = 100
+        configuration.limits.recordSize = 10_000_000
+        configuration.limits.deleteSelfReferencesPerTarget = 1000
+        configuration.limits.fieldsPerRecordType = 1000
+        configuration.limits.nameLength = 1000
+        configuration.limits.valuesPerListFilter = 1000
+        configuration.signatureClockWindow = 1_000_000
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let numbers: Set = [43, 79, 131, 140, 142, 210, 225, 250, 251, 316, 350, 351]
+            let rules = CloudKitContract.rules.filter { numbers.contains($0.number) }
+            let broken = await CloudKitContract.run(rules, against: try emulator.contractTarget()).filter(
+                \.outcome.isBroken
+            )
+            #expect(Set(broken.map(\.rule.number)) == numbers)
         }
     }
 
