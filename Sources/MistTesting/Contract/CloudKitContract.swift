@@ -21,7 +21,8 @@
 /// ```
 ///
 /// Rules make their own zones and records with names of their own, and delete them. Where sources disagree on an answer
-/// (``ContractRule/isSettled`` is `false`), a rule takes every answer that is held possible.
+/// (``ContractRule/evidence`` has ``ContractRule/Evidence/unconfirmed``), a rule takes every answer that is held possible. Of a service
+/// that nobody has seen the inside of, ask only what is settled (``ContractRule/isSettled``).
 public enum CloudKitContract {
     /// All rules, by subject.
     public static let rules: [ContractRule] = [

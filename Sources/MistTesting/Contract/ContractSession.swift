@@ -162,12 +162,9 @@ extension ContractSession {
         by signer: ContractSigner,
         as signing: ContractRequest.Signing
     ) throws {
-        // What is signed is the request line as the server sees it, with the path of the base URL.
-        let subpath =
-            target.serverURL.path.isEmpty || target.serverURL.path == "/" ? path : target.serverURL.path + path
         let signature = try signer.sign(
             hash: signing.hash ?? ContractSigner.hash(of: body),
-            subpath: subpath,
+            subpath: path,
             date: signing.date,
             isRaw: signing.isRaw
         )
