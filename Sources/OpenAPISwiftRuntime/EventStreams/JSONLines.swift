@@ -163,10 +163,10 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// `JSONError`.
     /// - Parameter eventType: The type of the values.
     /// - Returns: The values.
-    public func asDecodedJSONLines<Event: Decodable & JSONReadable & SendableMetatype>(
+    public func asDecodedJSONLines<Event: Decodable & JSONReadable & Sendable>(
         of eventType: Event.Type = Event.self
-    ) -> AsyncThrowingMapSequence<JSONLinesDeserializationSequence<Self>, Event> {
-        JSONLinesDeserializationSequence(upstream: self).map { line throws in
+    ) -> DecodedEventSequence<JSONLinesDeserializationSequence<Self>, Event> {
+        DecodedEventSequence(JSONLinesDeserializationSequence(upstream: self)) { line in
             try JSONReader.read(Event.self, from: line)
         }
     }

@@ -173,10 +173,10 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// `JSONError`.
     /// - Parameter eventType: The type of the values.
     /// - Returns: The values.
-    public func asDecodedJSONSequence<Event: Decodable & JSONReadable & SendableMetatype>(
+    public func asDecodedJSONSequence<Event: Decodable & JSONReadable & Sendable>(
         of eventType: Event.Type = Event.self
-    ) -> AsyncThrowingMapSequence<JSONSequenceDeserializationSequence<Self>, Event> {
-        JSONSequenceDeserializationSequence(upstream: self).map { record throws in
+    ) -> DecodedEventSequence<JSONSequenceDeserializationSequence<Self>, Event> {
+        DecodedEventSequence(JSONSequenceDeserializationSequence(upstream: self)) { record in
             try JSONReader.read(Event.self, from: record)
         }
     }

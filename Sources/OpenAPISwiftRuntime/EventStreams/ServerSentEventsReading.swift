@@ -267,11 +267,11 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     public func asDecodedServerSentEventsWithJSONData<JSONDataType: Decodable & JSONReadable & Sendable & Hashable>(
         of dataType: JSONDataType.Type = JSONDataType.self,
         while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }
-    ) -> AsyncThrowingMapSequence<
+    ) -> DecodedEventSequence<
         ServerSentEventsDeserializationSequence<ServerSentEventsLineDeserializationSequence<Self>>,
         ServerSentEventWithJSONData<JSONDataType>
     > {
-        asDecodedServerSentEvents(while: predicate).map { event throws in
+        DecodedEventSequence(asDecodedServerSentEvents(while: predicate)) { event in
             ServerSentEventWithJSONData(
                 event: event.event,
                 data: try event.data.map { try JSONReader.read(JSONDataType.self, from: $0) },

@@ -77,6 +77,23 @@ struct JSONStreamsTests {
         #expect(values == [["message": "a"], ["message": "b"]])
     }
 
+    @Test func theTypeOfAStreamCanBeSpelledOut() async throws {
+        typealias Chunks = Arriving<ArraySlice<UInt8>>
+        let mapped: AsyncThrowingMapSequence<JSONLinesDeserializationSequence<Chunks>, JSONValue> =
+            Arriving("1\n".utf8, size: 1).asDecodedJSONLines()
+        let direct: DecodedEventSequence<JSONLinesDeserializationSequence<Chunks>, JSONValue> =
+            Arriving("1\n".utf8, size: 1).asDecodedJSONLines()
+        #expect(try await mapped.collected() == [1])
+        #expect(try await direct.collected() == [1])
+    }
+
+    @Test func aStreamIsOverAfterAValueThatCannotBeRead() async throws {
+        var iterator = Arriving("1\nx\n2\n".utf8, size: 3).asDecodedJSONLines(of: Int.self).makeAsyncIterator()
+        #expect(try await iterator.next() == 1)
+        await #expect(throws: JSONError.self) { try await iterator.next() }
+        #expect(try await iterator.next() == nil)
+    }
+
     @Test func aLineIsDeliveredAsSoonAsItIsComplete() async throws {
         let (stream, continuation) = AsyncStream.makeStream(of: ArraySlice<UInt8>.self)
         var iterator = HTTPBody(stream, length: .unknown).asDecodedJSONLines(of: Int.self).makeAsyncIterator()
