@@ -9,20 +9,19 @@ enum Quickstart {
 
     /// Saves a note, changes it, finds it again, on an emulator in this process.
     static func notes() async throws -> [String] {
+        var lines: [String] = []
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
 
-            var note = Record(recordType: "Note", fields: ["title": "Hello", "rating": 4])
-            note = try await database.save(note)
+            var note = try await database.save(Record(recordType: "Note", fields: ["title": "Hello", "rating": 4]))
             note["rating"] = 5
             try await database.update(note)
 
-            var lines: [String] = []
             let query = Query(recordType: "Note", filters: [.greaterThan("rating", 3)])
             for try await found in database.records(matching: query) {
-                lines.append("\(found["title"]?.stringValue ?? ""), rated \(found["rating"]?.int64Value ?? 0)")
+                lines.append("\(found["title"]?.stringValue ?? "") \(found["rating"]?.int64Value ?? 0)")
             }
-            return lines
         }
+        return lines
     }
 }

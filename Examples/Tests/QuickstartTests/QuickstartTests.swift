@@ -4,6 +4,6 @@ import Testing
 
 struct QuickstartTests {
     @Test func findsTheNoteAsItWasChanged() async throws {
-        #expect(try await Quickstart.notes() == ["Hello, rated 5"])
+        #expect(try await Quickstart.notes() == ["Hello 5"])
     }
 }
