@@ -46,6 +46,17 @@ public struct AsyncHTTPClientTransport: ClientTransport {
             self.client = client
             self.timeout = timeout
         }
+
+        /// A client shared by the process that hands redirects to the caller instead of following them, and that reports a refused
+        /// connection at once instead of trying until the timeout.
+        ///
+        /// For callers that sign their requests, or that repeat failed ones by a policy of their own.
+        public static let direct: Configuration = {
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.timeout.connect = .seconds(10)
+            return Configuration(client: HTTPClient(configuration: configuration))
+        }()
     }
 
     /// What the transport sends with, and how long it waits.

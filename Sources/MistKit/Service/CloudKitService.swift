@@ -77,7 +77,7 @@ public struct CloudKitService: Sendable {
         environment: ContainerEnvironment = .development,
         tokenManager: any TokenManager,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(),
+        transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
         middlewares: [any ClientMiddleware] = [],
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit"),
@@ -107,7 +107,7 @@ public struct CloudKitService: Sendable {
         apiToken: String,
         webAuthToken: String? = nil,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(),
+        transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
     ) {
@@ -140,7 +140,7 @@ public struct CloudKitService: Sendable {
         keyID: String,
         privateKeyPEM: String,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(),
+        transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
     ) throws(CloudKitError) {
