@@ -9,8 +9,17 @@ public struct IdentifierSource: Sendable {
 
     /// The system's random numbers.
     public static let random = IdentifierSource { count in
+        // Each number is a call of the system, so all its eight bytes are used.
         var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count {
+            let number = generator.next()
+            for shift in stride(from: 0, to: min(8, count - bytes.count) * 8, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+            }
+        }
+        return bytes
     }
 
     func next(_ count: Int) -> [UInt8] {

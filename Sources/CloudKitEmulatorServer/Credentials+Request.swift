@@ -7,15 +7,9 @@ extension Credentials {
     init(of request: HTTPRequest, body: ArraySlice<UInt8>) {
         self.init()
         let target = request.path ?? "/"
-        if let query = target.firstIndex(of: "?") {
-            for item in target[target.index(after: query)...].split(separator: "&") {
-                let equals = item.firstIndex(of: "=") ?? item.endIndex
-                switch item[..<equals] {
-                case "ckAPIToken": apiToken = value(item[equals...])
-                case "ckWebAuthToken": webAuthToken = value(item[equals...])
-                default: break
-                }
-            }
+        for item in target.queryItems {
+            if let text = item.value(of: "ckAPIToken=") { apiToken = text }
+            if let text = item.value(of: "ckWebAuthToken=") { webAuthToken = text }
         }
         let fields = request.headerFields
         let parts = [fields[.cloudKitKeyID], fields[.cloudKitDate], fields[.cloudKitSignature]]
@@ -31,13 +25,26 @@ extension Credentials {
     }
 }
 
-/// The value of a query item, from its `=` on.
-///
-/// A plus sign that is not encoded is a space, as servers read queries. So a web token that was not encoded at all does not
-/// hold, just as one that was encoded twice.
-private func value(_ text: Substring) -> String? {
-    let text = String(text.dropFirst().map { $0 == "+" ? " " : $0 })
-    return text.isEmpty ? nil : PercentEncoding.decode(text)
+extension String {
+    /// The parts of the query of a request's target, still percent-encoded.
+    var queryItems: [Substring.UTF8View] {
+        guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+        return utf8[utf8.index(after: mark)...].split(separator: UInt8(ascii: "&"))
+    }
+}
+
+extension Substring.UTF8View {
+    /// The value of a query item that begins with a name and `=`; `nil` for other items and for no value.
+    ///
+    /// A plus sign that is not encoded is a space, as servers read queries. So a web token that was not encoded at all
+    /// does not hold, just as one that was encoded twice.
+    fileprivate func value(of name: StaticString) -> String? {
+        let isNamed = name.withUTF8Buffer { starts(with: $0) }
+        guard isNamed, count > name.utf8CodeUnitCount else { return nil }
+        let text = Substring(dropFirst(name.utf8CodeUnitCount))
+        guard text.utf8.contains(UInt8(ascii: "+")) else { return PercentEncoding.decode(text) }
+        return PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
+    }
 }
 
 extension HTTPField.Name {

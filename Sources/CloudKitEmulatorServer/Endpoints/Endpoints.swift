@@ -23,16 +23,14 @@ struct Endpoints: Sendable {
             // A list answers POST with the body `{}`, too: so Apple's web apps ask (recorded for zones/list).
             if method == .get { try add({ try await handler($0.asGet, nil, $2) }, .post, path) }
         }
-        for path in Set(routes.map(\.path)) { routes.append(Route(method: .options, path: path)) }
+        for path in Set(routes.map(\.path)).sorted() { routes.append(Route(method: .options, path: path)) }
     }
 
     private mutating func add(
         _ handler: @escaping ServerTransport.Handler,
         _ method: HTTPRequest.Method,
         _ path: String
-    )
-        throws
-    {
+    ) throws {
         try router.add(handler, method: method, template: path)
         routes.append(Route(method: method, path: path))
     }
@@ -72,16 +70,17 @@ extension HTTPRequest {
     mutating func relaxForGeneratedCode() {
         headerFields[.accept] = nil
         headerFields[.contentType] = "application/json"
-        guard let path, let mark = path.firstIndex(of: "?") else { return }
-        let items = path[path.index(after: mark)...].split(separator: "&").compactMap { item -> Substring? in
-            guard let equals = item.firstIndex(of: "=") else { return nil }
-            switch item[equals...] {
-            case "=True": return item[..<equals] + "=true"
-            case "=False": return item[..<equals] + "=false"
-            default: return item
+        guard let path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return }
+        var isChanged = false
+        let items = path.queryItems.compactMap { item -> Substring? in
+            let value = item.firstIndex(of: UInt8(ascii: "=")).map { item[$0...] }
+            guard let value, !value.elementsEqual("=True".utf8), !value.elementsEqual("=False".utf8) else {
+                isChanged = true
+                return value.map { Substring(item.dropLast($0.count)) + String(Substring($0)).lowercased() }
             }
+            return Substring(item)
         }
-        self.path = path[...mark] + items.joined(separator: "&")
+        if isChanged { self.path = path[...mark] + items.joined(separator: "&") }
     }
 
     fileprivate var asGet: HTTPRequest {
