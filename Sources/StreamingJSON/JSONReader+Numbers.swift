@@ -327,7 +327,8 @@ extension JSONReader {
             )
         }
         self.cursor = cursor
-        return try scanFraction(mantissa, count: mantissa == 0 ? 0 : count, isNegative: isNegative)
+        // Of many digits the mantissa may be 0 only because it ran over.
+        return try scanFraction(mantissa, count: first.pointee == ASCII.zero ? 0 : count, isNegative: isNegative)
     }
 
     /// Goes on with the fraction and the exponent of a number.
