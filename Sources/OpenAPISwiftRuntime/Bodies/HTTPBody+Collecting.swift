@@ -32,7 +32,8 @@ extension HTTPBody {
                 isFirst = false
             } else {
                 if collected.startIndex == 0, case .known(let length) = length {
-                    collected.reserveCapacity(Int(length))
+                    // The length is what the peer says; on its word alone no more than this is set aside.
+                    collected.reserveCapacity(Int(min(max(length, 0), 1 << 20)))
                 }
                 collected += chunk
             }
