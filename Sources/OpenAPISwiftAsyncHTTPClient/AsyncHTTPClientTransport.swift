@@ -90,7 +90,7 @@ public struct AsyncHTTPClientTransport: ClientTransport {
             try Task.checkCancellation()
             throw TransportError(wrapping: error, server: baseURL.authority ?? baseURL.description) ?? error
         }
-        return response.httpResponse(to: request, from: baseURL)
+        return try response.httpResponse(to: request, from: baseURL)
     }
 }
 
@@ -122,8 +122,15 @@ extension HTTPClientRequest {
 
 extension HTTPClientResponse {
 
-    fileprivate func httpResponse(to request: HTTPRequest, from baseURL: URL) -> (HTTPResponse, HTTPBody?) {
-        var response = HTTPResponse(status: .init(code: Int(status.code), reasonPhrase: status.reasonPhrase))
+    fileprivate func httpResponse(to request: HTTPRequest, from baseURL: URL) throws -> (HTTPResponse, HTTPBody?) {
+        // HTTP/2 lets any number through, and `HTTPResponse.Status` traps on one that is no status.
+        guard let code = Int(exactly: status.code), (100...999).contains(code) else {
+            throw TransportError(
+                code: .connectionLost,
+                message: "\(baseURL.authority ?? baseURL.description) answered with \(status.code), which is no status."
+            )
+        }
+        var response = HTTPResponse(status: .init(code: code, reasonPhrase: status.reasonPhrase))
         for (name, value) in headers {
             guard let name = HTTPField.Name(name) else { continue }
             response.headerFields.append(HTTPField(name: name, value: value))
