@@ -52,7 +52,13 @@ struct RecordRow {
     /// What the body holds: fields, parent.
     func content() throws -> Record {
         guard let body else { return Record(recordName: nil) }
-        return try JSONReader.read(Record.self, from: Array(body))
+        var content = try JSONReader.read(Record.self, from: Array(body))
+        // Some values are read with their spelling, such as doubles that have no room for all their digits. What is
+        // stored has no spelling, or it would be another value than the one that was saved.
+        for (name, value) in content.fields {
+            if case .verbatim(let verbatim) = value { content.fields[name] = verbatim.value }
+        }
+        return content
     }
 
     static func body(of content: Record) throws -> [UInt8] {
