@@ -118,7 +118,7 @@ struct FieldRules {
 
     private func checkWholeMilliseconds(_ date: Date) throws(EmulatorError) {
         let milliseconds = date.timeIntervalSince1970 * 1000
-        guard abs(milliseconds - milliseconds.rounded()) < 0.01 else {
+        guard abs(milliseconds - milliseconds.rounded()) < 0.01, Int64(exactly: milliseconds.rounded()) != nil else {
             throw .badRequest("Invalid value, expected type TIMESTAMP.")
         }
     }
