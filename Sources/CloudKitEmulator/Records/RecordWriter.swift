@@ -399,7 +399,9 @@ extension RecordWriter {
         var rows: [(field: Int64, value: IndexValue)] = []
         for (name, field) in type.fields where !field.kind.isEncrypted {
             let (before, after) = (old?.fields[name], new?.fields[name])
-            if old != nil, new != nil, before == after { continue }
+            // Strings of Swift are equal when they look alike already; the rows hold their bytes.
+            let holdsText = field.kind.base == .string || field.kind.base == .reference
+            if !holdsText, old != nil, new != nil, before == after { continue }
             if field.kind == FieldKind(.location) {
                 try indexPlace(after?.locationValue, over: before?.locationValue, field: field.id, record: record)
                 continue
