@@ -111,10 +111,11 @@ extension IndexValue {
         return kind.isSortable ? [absent] : []
     }
 
-    /// Whether the value says less than what it was made of.
+    /// Whether the value may say less than what it was made of.
     var isCut: Bool {
         switch self {
-        case .text(let text): text.utf8.count >= Self.prefixLength - 3
+        // At its length or at a NUL.
+        case .text: true
         case .bytes(let bytes): bytes.count >= Self.prefixLength
         default: false
         }
@@ -131,6 +132,8 @@ extension IndexValue {
 
     /// The text, cut at the last whole character that fits.
     static func prefix(_ text: String) -> String {
+        // To SQLite a text ends at its first NUL.
+        if let end = text.utf8.firstIndex(of: 0) { return prefix(String(text[..<end])) }
         guard text.utf8.count > prefixLength else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: prefixLength)
         while text.utf8[end] & 0xC0 == 0x80 {
