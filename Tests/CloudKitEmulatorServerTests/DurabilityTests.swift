@@ -117,6 +117,8 @@ private struct Writer {
                 }
             }
         }
+        // Where no write was answered, nobody has killed the server yet.
+        kill(process, SIGKILL)
         return answers.values
     }
 
