@@ -76,23 +76,6 @@ enum Word {
     static func nonASCII(in word: UInt64) -> UInt64 {
         word & highBits
     }
-
-    /// Whether all eight bytes are decimal digits.
-    @inline(__always)
-    static func isDigits(_ word: UInt64) -> Bool {
-        ((word & 0xF0F0_F0F0_F0F0_F0F0) | (((word &+ 0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) >> 4))
-            == 0x3333_3333_3333_3333
-    }
-
-    /// The number that eight decimal digits spell.
-    @inline(__always)
-    static func number(ofDigits word: UInt64) -> UInt64 {
-        var value = word &- 0x3030_3030_3030_3030
-        value = (value &* 10) &+ (value >> 8)
-        let low = (value & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
-        let high = ((value >> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001
-        return (low &+ high) >> 32
-    }
 }
 
 /// Returns the first byte in `start..<end` that begins an ill-formed sequence of UTF-8 (Unicode 3.9, table 3-7), or `nil`.

@@ -223,13 +223,6 @@ extension JSONReader {
 
     // MARK: Digits
 
-    /// Steps over a number whose type is not known yet.
-    package mutating func readNumber() throws(JSONError) -> Number {
-        skipWhitespace()
-        guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a number") }
-        return try scanNumber()
-    }
-
     /// A checked number: `mantissa` times ten to the power of `exponent`.
     package struct Number {
         var mantissa: UInt64

@@ -67,13 +67,6 @@ extension JSONReader {
         var isASCII: Bool
     }
 
-    /// Steps over a string whose type is not known yet; ``string(of:)`` or ``withBase64(of:_:)`` then give its value.
-    package mutating func readText() throws(JSONError) -> Text {
-        skipWhitespace()
-        guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
-        return try scanString()
-    }
-
     /// Hands the bytes that a text of base64 stands for to a closure.
     ///
     /// - Parameters:

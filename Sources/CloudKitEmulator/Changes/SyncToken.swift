@@ -34,10 +34,6 @@ struct SyncToken: Hashable {
         SyncToken(kind: .database, database: id, position: position)
     }
 
-    static func zoneList(_ id: Int64, at position: Int64) -> SyncToken {
-        SyncToken(kind: .zoneList, database: id, position: position)
-    }
-
     static func zone(_ zone: ZoneRow, of ground: Ground, at position: Int64) -> SyncToken {
         SyncToken(
             kind: .zone,

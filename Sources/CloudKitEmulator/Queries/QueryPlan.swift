@@ -123,8 +123,6 @@ struct QueryPlan {
         case field(Int64)
         case time(isCreation: Bool)
 
-        init(_ field: Int64) { self = .field(field) }
-
         /// The key of a sort, where an index has its order.
         init?(_ key: QueryOrder.Key) {
             switch key {
