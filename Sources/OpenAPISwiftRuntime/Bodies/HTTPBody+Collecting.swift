@@ -33,7 +33,7 @@ extension HTTPBody {
             } else {
                 if collected.startIndex == 0, case .known(let length) = length {
                     // The length is what the peer says; on its word alone no more than this is set aside.
-                    collected.reserveCapacity(Int(min(max(length, 0), 1 << 20)))
+                    collected.reserveCapacity(Int(Swift.min(Swift.max(length, 0), 1 << 20)))
                 }
                 collected += chunk
             }
