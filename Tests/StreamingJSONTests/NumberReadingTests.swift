@@ -102,6 +102,18 @@ struct NumberReadingTests {
         expectDouble(json)
     }
 
+    @Test(arguments: [
+        // Whole parts that are 0 in 64 bits: 2^64 times 1, 10, 3, and 2^65.
+        "18446744073709551616.5", "18446744073709551616e0", "18446744073709551616.0", "-18446744073709551616e1",
+        "184467440737095516160.25", "55340232221128654848E-3", "36893488147419103232.125e2",
+        "18446744073709551616000000000000000000000000000000000000000.5", "340282366920938463463374607431768211456e-20",
+    ])
+    func digitsThatRunOverTo0AreNotForgotten(json: String) throws {
+        expectDouble(json)
+        #expect(throws: JSONError.self) { try JSONReader.read(Int64.self, from: json) }
+        #expect(try JSONReader.read(JSONValue.self, from: json) == .double(#require(Double(json))))
+    }
+
     @Test func randomDoublesAreRoundedAsTheStandardLibraryRoundsThem() {
         var generator = SeededGenerator()
         for _ in 0..<30_000 {
