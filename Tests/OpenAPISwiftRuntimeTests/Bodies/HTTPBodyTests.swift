@@ -129,6 +129,12 @@ struct HTTPBodyTests {
         }
     }
 
+    @Test(arguments: [.min, -1, 0, 6, 1 << 40, .max] as [Int64])
+    func aLengthThatIsNotTrueReservesNoMemory(length: Int64) async throws {
+        let body = HTTPBody(Self.stream(["He", "ll", "o"]) { $0 }, length: .known(length))
+        #expect(try await String(collecting: body, upTo: .max) == "Hello")
+    }
+
     @Test func aBodyKnownToBeTooLongIsNotRead() async throws {
         let body = HTTPBody(Self.stream(["Hello"]) { $0 }, length: .known(5))
         await #expect(throws: HTTPBodyError.self) { try await String(collecting: body, upTo: 4) }
