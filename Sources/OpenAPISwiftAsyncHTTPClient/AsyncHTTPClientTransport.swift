@@ -122,7 +122,7 @@ extension HTTPClientRequest {
 
 extension HTTPClientResponse {
 
-    fileprivate func httpResponse(to request: HTTPRequest, from baseURL: URL) throws -> (HTTPResponse, HTTPBody?) {
+    func httpResponse(to request: HTTPRequest, from baseURL: URL) throws -> (HTTPResponse, HTTPBody?) {
         // HTTP/2 lets any number through, and `HTTPResponse.Status` traps on one that is no status.
         guard let code = Int(exactly: status.code), (100...999).contains(code) else {
             throw TransportError(
