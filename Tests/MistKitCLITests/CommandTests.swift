@@ -84,6 +84,13 @@ struct CommandTests {
         let csv = try mistkit("records", "query", "Note", "--zone", "Notes", "--filter", "rating > 3", "-f", "csv")
         #expect(csv.output.hasPrefix("recordName,recordType,recordChangeTag,created,modified,title,rating\r\na,Note,"))
         #expect(csv.output.hasSuffix(",\"Hello, you\",4\r\n"))
+        let json = try mistkit("records", "lookup", "a", "b", "--zone", "Notes", "-f", "json")
+        guard case .array(let found) = try JSONReader.read(JSONValue.self, from: json.output) else {
+            Issue.record("no array: \(json.output)")
+            return
+        }
+        #expect(found.count == 1)
+        #expect(json.status == 1)
 
         let updated = try mistkit("records", "update", "a", "--zone", "Notes", "-F", "rating=5", "-f", "ndjson")
         let record = try JSONReader.read(JSONValue.self, from: updated.output)

@@ -43,6 +43,6 @@ struct DemoCommand: AsyncParsableCommand {
         Demo.tell("service", connection.title)
         try await demo.run()
         let seconds = Demo.seconds(clock.now - began)
-        Demo.tell("done", "\(counter.count) requests in \(Demo.milliseconds(seconds)), each authenticated and in JSON")
+        Demo.tell("done", "\(counter.count) requests in \(Demo.milliseconds(seconds))")
     }
 }

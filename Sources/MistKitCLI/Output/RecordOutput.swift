@@ -39,7 +39,9 @@ struct RecordOutput {
         case .ndjson: Terminal.writeLine(String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self))
         case .json:
             let text = String(decoding: try JSONWriter.bytes(of: record, options: [.prettyPrinted]), as: UTF8.self)
-            Terminal.write((count == 1 ? "[\n" : ",\n") + text)
+            let indented = text.split(separator: "\n").map { "  " + $0 }.joined(separator: "\n")
+            // Lines are whole when they are written, so that a failure told on standard error stands on its own.
+            Terminal.writeLine((count == 1 ? "[\n" : "  ,\n") + indented)
         case .table, .csv: records.append(record)
         }
     }
@@ -48,7 +50,7 @@ struct RecordOutput {
     mutating func finish() {
         switch format {
         case .ndjson: break
-        case .json: Terminal.writeLine(count == 0 ? "[]" : "\n]")
+        case .json: Terminal.writeLine(count == 0 ? "[]" : "]")
         case .table:
             guard !records.isEmpty else { return }
             Terminal.write(Self.table(of: records))
@@ -62,7 +64,7 @@ struct RecordOutput {
                     record.created.map { FieldText.describe($0.timestamp) } ?? "",
                     record.modified.map { FieldText.describe($0.timestamp) } ?? "",
                 ]
-                Terminal.write(CommaSeparatedValues.line(own + Self.cells(of: record, fields)))
+                Terminal.write(CommaSeparatedValues.line(own + fields.map { Self.cell(record[$0]) }))
             }
         }
     }
@@ -87,6 +89,29 @@ struct RecordOutput {
             table.append([record.recordName ?? ""] + cells(of: record, fields) + [tag])
         }
         return table
+    }
+
+    /// What a program reads: texts and numbers as they are, all that has parts as JSON.
+    private static func cell(_ value: FieldValue?) -> String {
+        guard let value else { return "" }
+        switch value.plain {
+        case .reference(let reference): return reference.recordName
+        case .asset(let asset): return json(asset)
+        case .location(let location): return json(location)
+        case .stringList(let values): return json(values)
+        case .int64List(let values): return json(values)
+        case .doubleList(let values): return json(values)
+        case .timestampList(let values): return json(values.map { FieldText.describe($0) })
+        case .bytesList(let values): return json(values.map { $0.base64EncodedString() })
+        case .referenceList(let values): return json(values.map(\.recordName))
+        case .assetList(let values): return json(values)
+        case .locationList(let values): return json(values)
+        default: return FieldText.describe(value)
+        }
+    }
+
+    private static func json(_ value: some JSONWritable) -> String {
+        (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     private static func cells(of record: Record, _ names: [String]) -> [String] {

@@ -38,7 +38,9 @@ struct CreateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (type == nil) != (from == nil) else {
-            throw ValidationError("Give either --type with fields, or --from with a file.")
+            throw ValidationError(
+                "Give --type with fields, or --from with a file: mistkit records create --type Note --field title=Hello"
+            )
         }
     }
 

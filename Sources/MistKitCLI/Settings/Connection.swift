@@ -26,6 +26,20 @@ struct Connection {
 
     var database: CloudKitDatabase { service.database(scope) }
 
+    /// The database, where zones of one's own can be made and deleted.
+    ///
+    /// - Throws: ``CommandError`` when it is not the private one.
+    func databaseOfZones() throws(CommandError) -> CloudKitDatabase {
+        guard scope == .private else {
+            throw CommandError(
+                code: .usage,
+                message: "Zones are made and deleted in private databases; this is the \(scope.rawValue) one.",
+                remedy: "Use --database private with a user's web authentication token."
+            )
+        }
+        return database
+    }
+
     /// The place on one line, for people.
     var title: String {
         switch place {
@@ -74,7 +88,7 @@ struct Connection {
         )
         return Connection(
             service: service,
-            scope: scope ?? .public,
+            scope: scope ?? (identity == .user ? .private : .public),
             place: .address(address),
             identity: identity
         )

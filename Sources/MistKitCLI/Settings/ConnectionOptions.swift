@@ -18,7 +18,12 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("development or production.", valueName: "name"))
     var environment: String?
 
-    @Option(help: ArgumentHelp("public, private or shared.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "public, private or shared; private with a user's credentials, else public.",
+            valueName: "name"
+        )
+    )
     var database: String?
 
     @Option(help: ArgumentHelp("The address of the service, for an emulator that runs elsewhere.", valueName: "url"))

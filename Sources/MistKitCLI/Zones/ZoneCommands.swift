@@ -60,7 +60,8 @@ struct CreateZoneCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try write([try await Connection.open(connection).database.createZone(name)], as: output.format)
+        let database = try await Connection.open(connection).databaseOfZones()
+        try write([try await database.createZone(name)], as: output.format)
     }
 }
 
@@ -77,7 +78,7 @@ struct DeleteZoneCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try await Connection.open(connection).database.deleteZone(ZoneID(zoneName: name))
+        try await Connection.open(connection).databaseOfZones().deleteZone(ZoneID(zoneName: name))
         Terminal.writeError("The zone \(name) and its records are deleted.")
     }
 }

@@ -1,1 +1,0 @@
-// The first test of CloudKitWebServices takes this file's place.
