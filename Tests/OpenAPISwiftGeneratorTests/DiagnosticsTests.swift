@@ -146,8 +146,9 @@ struct DiagnosticsTests {
                     + "[context: foundIn=Operations.a]",
                 "openapi.yaml:12:52: warning: The media type 'multipart/form-data' is left out: it is not supported yet. "
                     + "[context: foundIn=Operations.a.Input.Body]",
-                "openapi.yaml:12:91: warning: The media type 'application/x-www-form-urlencoded' is left out: it is not "
-                    + "supported yet. [context: foundIn=Operations.a.Input.Body]",
+                "openapi.yaml:12:91: warning: The media type 'application/x-www-form-urlencoded' is left out: a form needs the "
+                    + "schema of an object. [context: foundIn=Operations.a.Input.Body] "
+                    + "(describe the members of the form as an object's properties)",
             ]
         )
         #expect(generation.contains("public init(fine: Swift.String? = nil)", in: "Types+Operations.swift"))

@@ -25,6 +25,9 @@ struct Library: APIProtocol {
     var find: @Sendable (Operations.locate.Input) async throws -> Operations.locate.Output = { _ in
         throw UnexpectedCall()
     }
+    var enrol: @Sendable (Operations.Enrol.Input) async throws -> Operations.Enrol.Output = { _ in
+        throw UnexpectedCall()
+    }
 
     struct UnexpectedCall: Error {}
 
@@ -50,6 +53,10 @@ struct Library: APIProtocol {
 
     func locate(_ input: Operations.locate.Input) async throws -> Operations.locate.Output {
         try await find(input)
+    }
+
+    func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output {
+        try await enrol(input)
     }
 
     /// A client that reaches this implementation in the same process.

@@ -55,6 +55,11 @@ struct MediaTypeName: Hashable, Sendable {
         }
     }
 
+    /// As it is sent with text in UTF-8.
+    var withCharset: String {
+        parameters.contains { $0.name.lowercased() == "charset" } ? normalized : normalized + "; charset=utf-8"
+    }
+
     static func == (left: MediaTypeName, right: MediaTypeName) -> Bool { left.normalized == right.normalized }
 
     func hash(into hasher: inout Hasher) { hasher.combine(normalized) }

@@ -281,13 +281,17 @@ func addHeader(_ field: TranslatedParameter, of value: String, to message: Strin
 
 /// A statement that sets the body to `value`.
 func setBody(_ item: TranslatedBody.Case, of message: String) -> String {
-    guard item.isJSON else {
-        return "try \(message).setBody(value, contentType: \(stringLiteral(item.mediaType.normalized)))"
-    }
-    let hasCharset: Bool = item.mediaType.parameters.contains { $0.name.lowercased() == "charset" }
-    let contentType: String = item.mediaType.normalized + (hasCharset ? "" : "; charset=utf-8")
     let closure: String = item.type.containsDate ? ", \(Snippets.writerClosure(item.type))" : ""
-    return "try \(message).setJSONBody(value, contentType: \(stringLiteral(contentType))\(closure))"
+    let contentType: String = item.mediaType.normalized
+    switch item.coding {
+    case .json:
+        return
+            "try \(message).setJSONBody(value, contentType: \(stringLiteral(item.mediaType.withCharset))\(closure))"
+    case .form:
+        return "try \(message).setFormBody(value, contentType: \(stringLiteral(contentType))\(closure))"
+    case .multipart, .raw:
+        return "try \(message).setBody(value, contentType: \(stringLiteral(contentType)))"
+    }
 }
 
 /// Statements that read header fields into `headers`.
@@ -308,8 +312,11 @@ func headerReads(_ fields: [TranslatedParameter], from message: String, as type:
 func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
     let names: [String] = body.cases.map { stringLiteral($0.mediaType.normalized) }
     func value(_ item: TranslatedBody.Case) -> String {
-        guard item.isJSON else { return "try \(message).rawBody()" }
-        return "try await \(message).json(\(Snippets.typeArgument(item.type)))"
+        switch item.coding {
+        case .json: return "try await \(message).json(\(Snippets.typeArgument(item.type)))"
+        case .form: return "try await \(message).form(\(item.shape), \(Snippets.typeArgument(item.type)))"
+        case .multipart, .raw: return "try \(message).rawBody()"
+        }
     }
     if body.cases.count == 1, let item = body.cases.first {
         return [

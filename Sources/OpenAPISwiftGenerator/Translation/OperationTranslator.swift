@@ -351,7 +351,9 @@ struct OperationTranslator {
                     type = .value
                 }
             case .raw: type = .body
-            case .form, .multipart:
+            case .form:
+                type = formType(of: item, named: names.contentName(mediaType), in: &inner)
+            case .multipart:
                 types.diagnostics.warn(
                     "The media type '\(item.name)' is left out: it is not supported yet.",
                     at: item.position,
@@ -359,14 +361,15 @@ struct OperationTranslator {
                 )
                 type = nil
             }
-            guard let type, mediaType.coding != .json || !isStream(type) else { continue }
+            guard let type, mediaType.coding == .raw || !isStream(type) else { continue }
             cases.append(
                 TranslatedBody.Case(
                     name: scope.claim(names.contentName(mediaType)),
                     mediaType: mediaType,
                     contentType: item.name,
-                    isJSON: mediaType.coding == .json,
-                    type: type
+                    coding: mediaType.coding,
+                    type: type,
+                    shape: mediaType.coding == .form ? item.schema.map { shape(of: $0) } ?? "" : ""
                 )
             )
         }
@@ -374,6 +377,24 @@ struct OperationTranslator {
         let model = TranslatedBody(path: path, cases: cases)
         place.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
         return (model, true)
+    }
+
+    /// The type of a URL-encoded form, whose members are those of an object.
+    private mutating func formType(
+        of item: MediaType,
+        named name: String,
+        in place: inout SchemaTranslator.Place
+    ) -> SwiftType? {
+        guard let schema = item.schema, types.schemas.isObjectLike(schema) else {
+            types.diagnostics.warn(
+                "The media type '\(item.name)' is left out: a form needs the schema of an object.",
+                at: item.position,
+                remedy: "describe the members of the form as an object's properties",
+                foundIn: place.path
+            )
+            return nil
+        }
+        return types.type(of: schema, named: "\(names.typeName(name))Payload", in: &place)
     }
 
     private func isStream(_ type: SwiftType) -> Bool {

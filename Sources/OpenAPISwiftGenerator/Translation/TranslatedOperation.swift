@@ -46,8 +46,10 @@ struct TranslatedBody: Sendable {
         var mediaType: MediaTypeName
         /// As the document has it.
         var contentType: String
-        var isJSON: Bool
+        var coding: MediaTypeName.Coding
         var type: SwiftType
+        /// Source of the `ParameterShape` that the reader of a form goes by.
+        var shape: String = ""
     }
 
     /// The full name of the enum.

@@ -85,6 +85,16 @@ public struct Client: APIProtocol {
             decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.RemovePage.Output in try await Operations.RemovePage.Output.decode(from: response) }
         )
     }
+    /// - Remark: HTTP `POST /members`.
+    public func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.Enrol.id,
+            method: .post,
+            encode: { (input: Operations.Enrol.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
+            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.Enrol.Output in try await Operations.Enrol.Output.decode(from: response) }
+        )
+    }
     /// - Remark: HTTP `POST /notes`.
     public func locate(_ input: Operations.locate.Input) async throws -> Operations.locate.Output {
         try await self.__client.send(
@@ -279,6 +289,51 @@ extension Operations.RemovePage.Output {
 extension Operations.RemovePage.Output.NoContent {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         return Self()
+    }
+}
+
+extension Operations.Enrol.Input {
+    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/members")
+        request.setAccept(self.headers.accept)
+        switch self.body {
+        case .urlEncodedForm(let value):
+            try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
+        }
+    }
+}
+
+extension Operations.Enrol.Output {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        switch response.statusCode {
+        case 200:
+            return .ok(try await Operations.Enrol.Output.Ok.decode(from: response))
+        case 202:
+            return .accepted(try await Operations.Enrol.Output.Accepted.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.Enrol.Output.Ok {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        try response.requireContentType("application/x-www-form-urlencoded")
+        let body: Operations.Enrol.Output.Ok.Body = .urlEncodedForm(try await response.form(.object(["text": .string, "weight": .number], additional: nil), Components.Schemas.Note.self))
+        return Self(body: body)
+    }
+}
+
+extension Operations.Enrol.Output.Accepted {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        let body: Operations.Enrol.Output.Accepted.Body
+        switch try response.matchContentType(["application/json", "application/x-www-form-urlencoded"]) {
+        case 0:
+            body = .json(try await response.json(Components.Schemas.Note.self))
+        default:
+            body = .urlEncodedForm(try await response.form(.object([:], additional: .number), Components.Schemas.Counts.self))
+        }
+        return Self(body: body)
     }
 }
 

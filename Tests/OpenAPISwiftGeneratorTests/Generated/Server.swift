@@ -76,6 +76,15 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.Enrol.id,
+            method: .post,
+            path: "/members",
+            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.Enrol.Input in try await Operations.Enrol.Input.decode(from: request) },
+            handle: { (handler: Self, input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output in try await handler.enrol(input) },
+            encode: { (output: Operations.Enrol.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.locate.id,
             method: .post,
             path: "/notes",
@@ -275,6 +284,52 @@ extension Operations.RemovePage.Output {
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.Enrol.Input {
+    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+        let headers = Operations.Enrol.Input.Headers(
+            accept: try request.accept()
+        )
+        try request.requireContentType("application/x-www-form-urlencoded")
+        let body: Operations.Enrol.Input.Body = .urlEncodedForm(try await request.form(.object(["name": .string, "tags": .array(.string), "years": .array(.number), "age": .number, "active": .boolean, "joined": .string, "genre": .string], additional: nil), Operations.Enrol.Input.Body.UrlEncodedFormPayload.self))
+        return Self(headers: headers, body: body)
+    }
+}
+
+extension Operations.Enrol.Output {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self {
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .accepted(let value):
+            response.setStatus(202)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.Enrol.Output.Ok {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .urlEncodedForm(let value):
+            try response.setFormBody(value, contentType: "application/x-www-form-urlencoded")
+        }
+    }
+}
+
+extension Operations.Enrol.Output.Accepted {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .json(let value):
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case .urlEncodedForm(let value):
+            try response.setFormBody(value, contentType: "application/x-www-form-urlencoded")
         }
     }
 }

@@ -680,6 +680,263 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `POST /members`.
+    public enum Enrol {
+        public static let id: Swift.String = "enrol"
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.Enrol.AcceptableContentType>]
+                public init(
+                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.Enrol.AcceptableContentType>] = .defaultValues()
+                ) {
+                    self.accept = accept
+                }
+            }
+            @frozen
+            public enum Body: OpenAPISwiftRuntime.OperationValue {
+                public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                    public var name: Swift.String
+                    public var tags: [Swift.String]
+                    public var years: [Swift.Int]?
+                    public var age: Swift.Int?
+                    public var active: Swift.Bool?
+                    public var joined: OpenAPISwiftRuntime.OpenAPIDate?
+                    public var genre: Components.Schemas.Genre?
+                    /// Creates a `UrlEncodedFormPayload`.
+                    public init(
+                        name: Swift.String,
+                        tags: [Swift.String],
+                        years: [Swift.Int]? = nil,
+                        age: Swift.Int? = nil,
+                        active: Swift.Bool? = nil,
+                        joined: OpenAPISwiftRuntime.OpenAPIDate? = nil,
+                        genre: Components.Schemas.Genre? = nil
+                    ) {
+                        self.name = name
+                        self.tags = tags
+                        self.years = years
+                        self.age = age
+                        self.active = active
+                        self.joined = joined
+                        self.genre = genre
+                    }
+                    public enum CodingKeys: Swift.String, CodingKey {
+                        case name = "name"
+                        case tags = "tags"
+                        case years = "years"
+                        case age = "age"
+                        case active = "active"
+                        case joined = "joined"
+                        case genre = "genre"
+                    }
+                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "tags", "years", "age", "active", "joined", "genre")
+                    public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                        var v0: Swift.String? = nil
+                        var v1: [Swift.String]? = nil
+                        var v2: [Swift.Int]? = nil
+                        var v3: Swift.Int? = nil
+                        var v4: Swift.Bool? = nil
+                        var v5: OpenAPISwiftRuntime.OpenAPIDate? = nil
+                        var v6: Components.Schemas.Genre? = nil
+                        try reader.beginObject()
+                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            switch key {
+                            case 0:
+                                v0 = try reader.readString()
+                            case 1:
+                                v1 = try reader.read([Swift.String].self)
+                            case 2:
+                                v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Int].self)
+                            case 3:
+                                v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                            case 4:
+                                v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                            case 5:
+                                v5 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                            case 6:
+                                v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Genre.self)
+                            default:
+                                try reader.skipValue()
+                            }
+                        }
+                        guard let v0 else { throw reader.missingKey("name", in: "UrlEncodedFormPayload") }
+                        guard let v1 else { throw reader.missingKey("tags", in: "UrlEncodedFormPayload") }
+                        self.name = v0
+                        self.tags = v1
+                        self.years = v2
+                        self.age = v3
+                        self.active = v4
+                        self.joined = v5
+                        self.genre = v6
+                    }
+                    public func write(json writer: inout StreamingJSON.JSONWriter) {
+                        writer.beginObject()
+                        if let value: Swift.Bool = self.active {
+                            writer.key("active")
+                            writer.write(value)
+                        }
+                        if let value: Swift.Int = self.age {
+                            writer.key("age")
+                            writer.write(value)
+                        }
+                        if let value: Components.Schemas.Genre = self.genre {
+                            writer.key("genre")
+                            writer.write(value)
+                        }
+                        if let value: OpenAPISwiftRuntime.OpenAPIDate = self.joined {
+                            writer.key("joined")
+                            writer.writeDate(value)
+                        }
+                        writer.key("name")
+                        writer.write(self.name)
+                        writer.key("tags")
+                        writer.write(self.tags)
+                        if let value: [Swift.Int] = self.years {
+                            writer.key("years")
+                            writer.write(value)
+                        }
+                        writer.endObject()
+                    }
+                }
+                /// `application/x-www-form-urlencoded`
+                case urlEncodedForm(Operations.Enrol.Input.Body.UrlEncodedFormPayload)
+                /// The body as `application/x-www-form-urlencoded`; throws when it is another.
+                public var urlEncodedForm: Operations.Enrol.Input.Body.UrlEncodedFormPayload {
+                    get throws {
+                        switch self {
+                        case .urlEncodedForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            public var headers: Operations.Enrol.Input.Headers
+            public var body: Operations.Enrol.Input.Body
+            public init(headers: Operations.Enrol.Input.Headers = .init(), body: Operations.Enrol.Input.Body) {
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
+            /// Enrolled.
+            public struct Ok: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    /// `application/x-www-form-urlencoded`
+                    case urlEncodedForm(Components.Schemas.Note)
+                    /// The body as `application/x-www-form-urlencoded`; throws when it is another.
+                    public var urlEncodedForm: Components.Schemas.Note {
+                        get throws {
+                            switch self {
+                            case .urlEncodedForm(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.Enrol.Output.Ok.Body
+                public init(body: Operations.Enrol.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// Waiting.
+            public struct Accepted: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    /// `application/json`
+                    case json(Components.Schemas.Note)
+                    /// `application/x-www-form-urlencoded`
+                    case urlEncodedForm(Components.Schemas.Counts)
+                    /// The body as `application/json`; throws when it is another.
+                    public var json: Components.Schemas.Note {
+                        get throws {
+                            switch self {
+                            case .json(let body):
+                                return body
+                            default:
+                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "json", found: self)
+                            }
+                        }
+                    }
+                    /// The body as `application/x-www-form-urlencoded`; throws when it is another.
+                    public var urlEncodedForm: Components.Schemas.Counts {
+                        get throws {
+                            switch self {
+                            case .urlEncodedForm(let body):
+                                return body
+                            default:
+                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "urlEncodedForm", found: self)
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.Enrol.Output.Accepted.Body
+                public init(body: Operations.Enrol.Output.Accepted.Body) {
+                    self.body = body
+                }
+            }
+            /// Enrolled.
+            case ok(Operations.Enrol.Output.Ok)
+            /// Waiting.
+            case accepted(Operations.Enrol.Output.Accepted)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            /// The response if it is `ok`; throws when it is another.
+            public var ok: Operations.Enrol.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            /// The response if it is `accepted`; throws when it is another.
+            public var accepted: Operations.Enrol.Output.Accepted {
+                get throws {
+                    switch self {
+                    case .accepted(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "accepted", found: self)
+                    }
+                }
+            }
+        }
+        @frozen
+        public enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
+            case urlEncodedForm
+            case json
+            case other(Swift.String)
+            public init?(rawValue: Swift.String) {
+                switch rawValue.lowercased() {
+                case "application/x-www-form-urlencoded":
+                    self = .urlEncodedForm
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
+                }
+            }
+            public var rawValue: Swift.String {
+                switch self {
+                case .urlEncodedForm:
+                    return "application/x-www-form-urlencoded"
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
+                }
+            }
+            public static var allCases: [Self] {
+                [.urlEncodedForm, .json]
+            }
+        }
+    }
     /// - Remark: HTTP `POST /notes`.
     public enum locate {
         public static let id: Swift.String = "find_it"

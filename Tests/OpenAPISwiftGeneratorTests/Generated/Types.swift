@@ -23,6 +23,8 @@ public protocol APIProtocol: Sendable {
     /// - Remark: HTTP `DELETE /books/{bookID}/pages/{page}.txt`.
     @available(*, deprecated)
     func removePage(_ input: Operations.RemovePage.Input) async throws -> Operations.RemovePage.Output
+    /// - Remark: HTTP `POST /members`.
+    func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output
     /// - Remark: HTTP `POST /notes`.
     func locate(_ input: Operations.locate.Input) async throws -> Operations.locate.Output
 }
@@ -63,6 +65,13 @@ extension APIProtocol {
     @available(*, deprecated)
     public func removePage(path: Operations.RemovePage.Input.Path) async throws -> Operations.RemovePage.Output {
         try await self.removePage(Operations.RemovePage.Input(path: path))
+    }
+    /// - Remark: HTTP `POST /members`.
+    public func enrol(
+        headers: Operations.Enrol.Input.Headers = .init(),
+        body: Operations.Enrol.Input.Body
+    ) async throws -> Operations.Enrol.Output {
+        try await self.enrol(Operations.Enrol.Input(headers: headers, body: body))
     }
     /// - Remark: HTTP `POST /notes`.
     public func locate(
