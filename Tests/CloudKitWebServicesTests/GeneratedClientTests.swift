@@ -93,11 +93,15 @@ struct GeneratedClientTests {
             return
         }
         #expect(try response.body.json.redirectURL == "https://example.com")
-        #expect(exchange.sent.withLock { $0.map(\.line) } == ["GET /database/1/iCloud.a/production/public/users/caller"])
+        #expect(
+            exchange.sent.withLock { $0.map(\.line) } == ["GET /database/1/iCloud.a/production/public/users/caller"]
+        )
     }
 
     @Test func deviceTokensLiveBesideTheDatabases() async throws {
-        let exchange = Exchange(answer: #"{"apnsEnvironment":"development","apnsToken":"dA==","webcourierURL":"https://c"}"#)
+        let exchange = Exchange(
+            answer: #"{"apnsEnvironment":"development","apnsToken":"dA==","webcourierURL":"https://c"}"#
+        )
         let token = try await client(exchange).createDeviceToken(
             path: .init(version: "1", container: "iCloud.a", environment: .development),
             body: .json(.init(apnsEnvironment: "development", clientId: "c"))

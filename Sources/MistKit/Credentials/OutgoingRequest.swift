@@ -16,6 +16,7 @@ public import OpenAPISwiftRuntime
 /// - ``operationID``
 /// - ``method``
 /// - ``target``
+/// - ``subpath``
 /// - ``headerFields``
 /// - ``bodyDigest()``
 ///
@@ -56,6 +57,12 @@ public struct OutgoingRequest: Sendable {
 
     /// Path and query exactly as they go on the request line, percent-encoded.
     public var target: String { baseURL.requestTarget(appending: request.path) }
+
+    /// Path and query from `/database` or `/device` on: what the signature of a server-to-server key covers.
+    ///
+    /// Apple's reference has the subpath begin there. A path in the server's address belongs to a proxy before the
+    /// service, which takes it off again, so the service never sees it.
+    public var subpath: String { request.path ?? "/" }
 
     /// The header fields, credentials that were added included.
     public var headerFields: HTTPFields { request.headerFields }

@@ -36,8 +36,8 @@ public struct ServerToServerAuthManager: TokenManager {
 
     /// Adds the key's identifier, the date and the signature as header fields.
     ///
-    /// What is signed is `date:base64(SHA-256(body)):path?query`, with path and query as on the request line. For a
-    /// request without a body Apple's own client hashes no bytes, and so does this.
+    /// What is signed is `date:base64(SHA-256(body)):path?query`, with path and query as on the request line, from
+    /// `/database` on. For a request without a body Apple's own client hashes no bytes, and so does this.
     ///
     /// - Parameter request: The attempt.
     /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where the key ID cannot be one,
@@ -46,7 +46,7 @@ public struct ServerToServerAuthManager: TokenManager {
         try checkKeyID()
         let date = Date.ISO8601FormatStyle().format(now())
         let digest = Data(try await request.bodyDigest()).base64EncodedString()
-        let signature = try privateKey.signature(for: "\(date):\(digest):\(request.target)")
+        let signature = try privateKey.signature(for: "\(date):\(digest):\(request.subpath)")
         request.addCredential(headerField: .requestKeyID, value: keyID.revealed)
         request.addHeaderField(.requestDate, value: date)
         request.addCredential(headerField: .requestSignature, value: signature)

@@ -71,7 +71,8 @@ struct EmulatorCommand: AsyncParsableCommand {
             throw CommandError(
                 code: .unavailable,
                 message: "\(host):\(port) cannot be listened on: \(error)",
-                remedy: "Another program may have the port; --port 0 takes a free one."
+                remedy:
+                    "Where another program has the port, --port 0 takes a free one; --host names an interface of this machine."
             )
         }
     }

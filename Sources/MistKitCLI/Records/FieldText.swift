@@ -92,7 +92,7 @@ enum FieldText {
                 throw CommandError(
                     code: .usage,
                     message: "\"\(text)\" is no \(type), which the field \(name) is to be.",
-                    remedy: "A \(type) is written as \(form)."
+                    remedy: "The type \(type) is written as \(form)."
                 )
             }
             return value

@@ -64,7 +64,7 @@ struct SigningTests {
         }
     }
 
-    @Test func queryAndFolderOfTheServerAreSignedAsTheyGoOnTheRequestLine() async throws {
+    @Test func theQueryIsSignedAsItGoesOnTheRequestLineAndTheFolderOfAProxyIsNot() async throws {
         let request = try await sign(
             method: .get,
             path: "/database/1/c/development/public/zones/list?name=a%20b%2Bc",
@@ -75,7 +75,7 @@ struct SigningTests {
             try request.verifies(
                 """
                 2016-01-25T22:15:43Z:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:\
-                /cloud%20kit/database/1/c/development/public/zones/list?name=a%20b%2Bc
+                /database/1/c/development/public/zones/list?name=a%20b%2Bc
                 """
             )
         )
