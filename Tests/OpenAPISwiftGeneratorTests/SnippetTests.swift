@@ -330,6 +330,19 @@ struct SnippetTests {
         #expect(generation.contains(##"= "#e""##))
     }
 
+    @Test func compositionsThatMultiplyTakeNoLonger() {
+        let schemas = (0..<40).map { number in
+            let next = "{$ref: '#/components/schemas/S\(number + 1)'}"
+            return "    S\(number): {allOf: [\(next), \(next)]}\n"
+        }
+        let generation = Generation(
+            schemas: schemas.joined() + "    S40: {type: object, properties: {a: {type: string}}}"
+        )
+        #expect(generation.diagnostics == [])
+        #expect(generation.contains("public struct S0: StreamingJSON.JSONCodable, Sendable {"))
+        #expect(generation.contains("public init(value1: Components.Schemas.S1, value2: Components.Schemas.S1) {"))
+    }
+
     @Test func yamlAndJSONOfOneDocumentGiveOneOutput() {
         let yaml = Generation(
             schemas: "    A: {type: object, properties: {a: {type: string, enum: [x]}, b: {type: number}}}"

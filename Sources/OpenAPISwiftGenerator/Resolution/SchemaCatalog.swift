@@ -35,6 +35,8 @@ struct SchemaCatalog: Sendable {
     /// The same, for cycles of compositions that consume nothing of a value: `oneOf` itself.
     private var compositionCycles: [String: Int] = [:]
     private var unsupportedReasons: [String: String] = [:]
+    /// The components whose values are not JSON objects.
+    private var otherThanObjects: Set<String> = []
 
     init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) throws(Diagnostic) {
         self.version = version
@@ -44,6 +46,7 @@ struct SchemaCatalog: Sendable {
         }
         try checkReferences(diagnostics: &diagnostics)
         findUnsupported()
+        findOtherThanObjects()
         var finder = CycleFinder(catalog: self, followsProperties: true)
         cycles = finder.run()
         finder = CycleFinder(catalog: self, followsProperties: false)
@@ -170,26 +173,26 @@ struct SchemaCatalog: Sendable {
 
     /// Whether values are JSON objects, which several members of a composition can share.
     func isObjectLike(_ schema: Schema) -> Bool {
-        var visiting: Set<String> = []
-        return isObjectLike(schema, &visiting)
-    }
-
-    private func isObjectLike(_ schema: Schema, _ visiting: inout Set<String>) -> Bool {
         switch shape(of: schema) {
-        case .reference(let entry):
-            // A cycle counts as an object.
-            guard visiting.insert(entry.key).inserted else { return true }
-            defer { visiting.remove(entry.key) }
-            return isObjectLike(entry.schema, &visiting)
+        case .reference(let entry): return !otherThanObjects.contains(entry.key)
         case .scalar(let type): return type == .value || type == .valueObject
         case .object: return true
-        case .allOf(let members):
-            for member in members where !isObjectLike(member, &visiting) { return false }
-            return true
-        case .anyOf(let members), .oneOf(let members):
-            for member in members where isObjectLike(member, &visiting) { return true }
-            return false
+        case .allOf(let members): return members.allSatisfy(isObjectLike)
+        case .anyOf(let members), .oneOf(let members): return members.contains(where: isObjectLike)
         case .stringEnumeration, .integerEnumeration, .array, .unsupported: return false
+        }
+    }
+
+    /// Goes over the components until nothing changes. All count as objects until something speaks against it, so a cycle
+    /// stays one unless a member from outside of it is none.
+    private mutating func findOtherThanObjects() {
+        var isChanged = true
+        while isChanged {
+            isChanged = false
+            for entry in entries where !otherThanObjects.contains(entry.key) && !isObjectLike(entry.schema) {
+                otherThanObjects.insert(entry.key)
+                isChanged = true
+            }
         }
     }
 
