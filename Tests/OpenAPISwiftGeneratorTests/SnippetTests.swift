@@ -356,4 +356,23 @@ struct SnippetTests {
         #expect(yaml.files == json.files)
         #expect(yaml.files.count == 7)
     }
+
+    @Test func numbersOfJSONAreNotRoundedOnTheirWay() {
+        func generate(_ schema: String) -> Generation {
+            Generation(
+                document: """
+                    {\t"openapi": "3.1.0", "info": {"title": "Test", "version": "1"}, "paths": {},
+                    \t"components": {"schemas": {"A": \(schema)}}}
+                    """
+            )
+        }
+        let ends = generate(#"{"type": "integer", "enum": [9223372036854775807, -9223372036854775808, 1e2]}"#)
+        #expect(ends.errors == [])
+        #expect(ends.contains("= 9223372036854775807\n"))
+        #expect(ends.contains("= -9223372036854775808\n"))
+        #expect(ends.contains("= 100\n"))
+        let fraction = generate(#"{"type": "number", "default": 9007199254740993.5}"#)
+        #expect(fraction.errors == [])
+        #expect(fraction.contains("public typealias A = Swift.Double"))
+    }
 }

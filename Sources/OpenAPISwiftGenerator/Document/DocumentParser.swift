@@ -66,13 +66,13 @@ enum DocumentParser {
         case .string:
             return DocumentNode(content: .string(try reader.readString()), position: position)
         case .number:
+            // Not by way of the double, which rounds: beyond 2^53 it is whole where the number is not.
             let start = reader.position
-            let double: Double = try reader.readDouble()
-            guard double == double.rounded(), abs(double) < 0x1p63 else {
-                return DocumentNode(content: .number(double), position: position)
+            if let integer = try? reader.readInteger(Int.self) {
+                return DocumentNode(content: .integer(integer), position: position)
             }
             reader.rewind(to: start)
-            return DocumentNode(content: .integer(try reader.readInteger(Int.self)), position: position)
+            return DocumentNode(content: .number(try reader.readDouble()), position: position)
         case .array:
             var elements: [DocumentNode] = []
             try reader.beginArray()
