@@ -29,6 +29,20 @@ struct DiagnosticsTests {
         #expect(generation.errors.first?.contains("the same key appears twice: 'paths'") == true)
     }
 
+    @Test func aliasesThatMultiplyAreAnError() {
+        let levels = (1...30).map { "x-\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1), *a\($0 - 1), *a\($0 - 1)]\n" }
+        let generation = Generation(document: head("x-0: &a0 [lol, lol]\n\(levels.joined())paths: {}\n"))
+        #expect(generation.files.isEmpty)
+        #expect(
+            generation.errors == [
+                "openapi.yaml:1:1: error: The document holds too many values once its aliases are written out. "
+                    + "(use '$ref' in place of aliases)"
+            ]
+        )
+        let few = Generation(document: head("x-0: &a0 [lol, lol]\n\(levels[0])\(levels[1])paths: {}\n"))
+        #expect(few.errors == [])
+    }
+
     @Test(arguments: ["", "   \n", "[]", "just text", "3"])
     func whatIsNoObjectIsNoDocument(text: String) {
         #expect(Generation(document: text).errors.count == 1)

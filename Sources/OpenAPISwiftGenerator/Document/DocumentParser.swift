@@ -102,11 +102,19 @@ enum DocumentParser {
                     location: SourceLocation(file: source.name, line: 1, column: 1)
                 )
             }
-            return convert(root)
+            var room = roomForValues(of: source)
+            return try convert(root, &room)
         } catch let error as Diagnostic {
             throw error
         } catch let error as YamlError {
             throw diagnostic(for: error, in: source)
+        } catch is TooManyValues {
+            throw Diagnostic(
+                severity: .error,
+                message: "The document holds too many values once its aliases are written out.",
+                location: SourceLocation(file: source.name, line: 1, column: 1),
+                remedy: "use '$ref' in place of aliases"
+            )
         } catch {
             throw Diagnostic(severity: .error, message: "The document is not valid YAML: \(error)")
         }
@@ -137,12 +145,35 @@ enum DocumentParser {
         )
     }
 
-    private static func convert(_ node: Node) -> DocumentNode {
+    /// The aliases of a document stand for more values than it may hold.
+    private struct TooManyValues: Error {}
+
+    /// The number of values that no text of that many bytes can spell without aliases, and a million for those with them.
+    private static func roomForValues(of source: SourceText) -> Int {
+        source.bytes.count + 1_000_000
+    }
+
+    /// Turns a node of Yams into one of the document.
+    ///
+    /// Aliases stand for what they name, so a few lines of aliases of aliases can stand for more than the memory holds.
+    /// - Parameters:
+    ///   - node: The node of Yams.
+    ///   - room: How many values may still come.
+    /// - Returns: The node with its members.
+    /// - Throws: ``TooManyValues``, where there is no room for them.
+    private static func convert(_ node: Node, _ room: inout Int) throws(TooManyValues) -> DocumentNode {
+        room -= 1
+        guard room >= 0 else { throw TooManyValues() }
         switch node {
         case .scalar(let scalar):
             return DocumentNode(content: content(of: scalar), position: position(scalar.mark))
         case .sequence(let sequence):
-            return DocumentNode(content: .array(sequence.map(convert)), position: position(sequence.mark))
+            var elements: [DocumentNode] = []
+            elements.reserveCapacity(sequence.count)
+            for element in sequence {
+                elements.append(try convert(element, &room))
+            }
+            return DocumentNode(content: .array(elements), position: position(sequence.mark))
         case .mapping(let mapping):
             var members: [DocumentNode.Member] = []
             members.reserveCapacity(mapping.count)
@@ -150,9 +181,9 @@ enum DocumentParser {
             for (key, value) in mapping {
                 let name: String = key.scalar?.string ?? ""
                 if name == "<<", key.scalar?.style == .plain {
-                    merged += mergedMembers(of: value)
+                    merged += try mergedMembers(of: value, &room)
                 } else {
-                    members.append(DocumentNode.Member(key: name, value: convert(value)))
+                    members.append(DocumentNode.Member(key: name, value: try convert(value, &room)))
                 }
             }
             for member in merged where !members.contains(where: { $0.key == member.key }) {
@@ -165,8 +196,11 @@ enum DocumentParser {
     }
 
     /// What a `<<` key brings in: the members of one mapping, or of several, of which the first wins.
-    private static func mergedMembers(of node: Node) -> [DocumentNode.Member] {
-        let value: DocumentNode = convert(node)
+    private static func mergedMembers(
+        of node: Node,
+        _ room: inout Int
+    ) throws(TooManyValues) -> [DocumentNode.Member] {
+        let value: DocumentNode = try convert(node, &room)
         if let members = value.members { return members }
         var members: [DocumentNode.Member] = []
         for element in value.elements ?? [] {
