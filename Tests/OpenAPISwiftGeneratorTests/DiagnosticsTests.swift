@@ -143,7 +143,7 @@ struct DiagnosticsTests {
                         - {name: s, in: query, style: spaceDelimited, schema: {type: array, items: {type: string}}}
                         - {name: q, in: query, content: {application/json: {}}}
                         - {name: fine, in: query, schema: {type: string}}
-                      requestBody: {content: {multipart/form-data: {}, application/x-www-form-urlencoded: {}}}
+                      requestBody: {content: {multipart/form-data: {schema: {type: string}}, application/x-www-form-urlencoded: {}}}
                       responses: {'200': \(ok)}
                 """
             ),
@@ -158,9 +158,10 @@ struct DiagnosticsTests {
                     + "supported there. [context: foundIn=Operations.a.Input.Query]",
                 "openapi.yaml:8:11: warning: The cookie parameter 'c' is left out: it is not supported. "
                     + "[context: foundIn=Operations.a]",
-                "openapi.yaml:12:52: warning: The media type 'multipart/form-data' is left out: it is not supported yet. "
-                    + "[context: foundIn=Operations.a.Input.Body]",
-                "openapi.yaml:12:91: warning: The media type 'application/x-www-form-urlencoded' is left out: a form needs the "
+                "openapi.yaml:12:52: warning: A multipart body is left out: it needs the schema of an object. "
+                    + "[context: foundIn=Operations.a.Input.Body.multipartFormPayload] "
+                    + "(describe the parts as an object's properties)",
+                "openapi.yaml:12:113: warning: The media type 'application/x-www-form-urlencoded' is left out: a form needs the "
                     + "schema of an object. [context: foundIn=Operations.a.Input.Body] "
                     + "(describe the members of the form as an object's properties)",
             ]

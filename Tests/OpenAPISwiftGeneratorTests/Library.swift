@@ -28,6 +28,12 @@ struct Library: APIProtocol {
     var enrol: @Sendable (Operations.Enrol.Input) async throws -> Operations.Enrol.Output = { _ in
         throw UnexpectedCall()
     }
+    var sendCover: @Sendable (Operations.SendCover.Input) async throws -> Operations.SendCover.Output = { _ in
+        throw UnexpectedCall()
+    }
+    var fillShelf: @Sendable (Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output = { _ in
+        throw UnexpectedCall()
+    }
 
     struct UnexpectedCall: Error {}
 
@@ -57,6 +63,14 @@ struct Library: APIProtocol {
 
     func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output {
         try await enrol(input)
+    }
+
+    func sendCover(_ input: Operations.SendCover.Input) async throws -> Operations.SendCover.Output {
+        try await sendCover(input)
+    }
+
+    func fillShelf(_ input: Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output {
+        try await fillShelf(input)
     }
 
     /// A client that reaches this implementation in the same process.

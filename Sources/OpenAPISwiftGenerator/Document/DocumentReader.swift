@@ -271,12 +271,21 @@ struct DocumentReader {
                     remedy: "write type/subtype"
                 )
             }
+            var encoding: OrderedMap<PartEncoding> = .init()
+            if let entry = member.value["encoding"], !entry.isNull {
+                for part in try members(entry, "encoding") {
+                    encoding[part.key] = PartEncoding(
+                        contentType: part.value["contentType"]?.string,
+                        headers: try readHeaders(part.value["headers"])
+                    )
+                }
+            }
             result.append(
                 MediaType(
                     name: member.key,
                     position: member.value.position,
                     schema: try member.value["schema"].map { (node) throws(Diagnostic) in try readSchema(node) },
-                    hasEncoding: member.value["encoding"] != nil
+                    encoding: encoding
                 )
             )
         }
@@ -295,19 +304,24 @@ struct DocumentReader {
         )
     }
 
+    private mutating func readHeaders(
+        _ node: DocumentNode?
+    ) throws(Diagnostic) -> [(name: String, header: Referenced<Header>)] {
+        var headers: [(name: String, header: Referenced<Header>)] = []
+        guard let node, !node.isNull else { return headers }
+        for member in try members(node, "headers") {
+            headers.append((member.key, try readHeader(member.value)))
+        }
+        return headers
+    }
+
     private mutating func readResponse(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Response> {
         if let reference = reference(in: node) { return .reference(reference) }
-        var headers: [(name: String, header: Referenced<Header>)] = []
-        if let entry = node["headers"], !entry.isNull {
-            for member in try members(entry, "headers") {
-                headers.append((member.key, try readHeader(member.value)))
-            }
-        }
         return .inline(
             Response(
                 position: node.position,
                 documentation: text(node["description"]),
-                headers: headers,
+                headers: try readHeaders(node["headers"]),
                 content: try readContent(node["content"])
             )
         )

@@ -106,7 +106,14 @@ struct MediaType: Sendable {
     var name: String
     var position: SourcePosition
     var schema: Schema?
-    var hasEncoding: Bool
+    /// By the name of the part.
+    var encoding: OrderedMap<PartEncoding> = .init()
+}
+
+/// How a part of a multipart body is sent.
+struct PartEncoding: Sendable {
+    var contentType: String?
+    var headers: [(name: String, header: Referenced<Header>)]
 }
 
 struct RequestBody: Sendable {

@@ -219,18 +219,23 @@ struct Resolver {
         var schemas: [Schema] = []
         schemas += document.parameters.flatMap { Resolver.schemas(of: $0.value) }
         schemas += document.headers.flatMap { Resolver.schemas(of: $0.value) }
-        schemas += document.requestBodies.flatMap { $0.value.content.compactMap(\.schema) }
+        var content: [MediaType] = document.requestBodies.flatMap(\.value.content)
         var responses: [Response] = document.responses.map(\.value)
         for operation in document.operations {
             for case .inline(let parameter) in operation.parameters { schemas += Resolver.schemas(of: parameter) }
-            if case .inline(let body)? = operation.requestBody { schemas += body.content.compactMap(\.schema) }
+            if case .inline(let body)? = operation.requestBody { content += body.content }
             for (_, response) in operation.responses {
                 if case .inline(let response) = response { responses.append(response) }
             }
         }
         for response in responses {
-            schemas += response.content.compactMap(\.schema)
-            for (_, header) in response.headers {
+            content += response.content
+        }
+        schemas += content.compactMap(\.schema)
+        let headers: [[(name: String, header: Referenced<Header>)]] =
+            responses.map(\.headers) + content.flatMap { $0.encoding.pairs.map { $0.value.headers } }
+        for group in headers {
+            for (_, header) in group {
                 switch header {
                 case .inline(let header): schemas += Resolver.schemas(of: header)
                 case .reference: _ = try place(header, document.headers, .headers)

@@ -14,6 +14,10 @@ struct ClientTranslator {
         for (_, response) in components.responseParts.pairs where used.contains(response.path) {
             declarations.append(decoder(of: response))
         }
+        declarations += TranslatedMultipart.extensions(
+            writing: operations.compactMap(\.body),
+            reading: operations.flatMap(\.responses).compactMap(\.body)
+        )
         return SwiftFile(name: "Client.swift", imports: imports, declarations: declarations)
     }
 
@@ -290,6 +294,7 @@ func setBody(_ item: TranslatedBody.Case, of message: String) -> String {
     case .form:
         return "try \(message).setFormBody(value, contentType: \(stringLiteral(contentType))\(closure))"
     case .multipart, .raw:
+        if let parts = item.multipart { return parts.write(to: message, contentType: contentType) }
         return "try \(message).setBody(value, contentType: \(stringLiteral(contentType)))"
     }
 }
@@ -315,7 +320,7 @@ func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
         switch item.coding {
         case .json: return "try await \(message).json(\(Snippets.typeArgument(item.type)))"
         case .form: return "try await \(message).form(\(item.shape), \(Snippets.typeArgument(item.type)))"
-        case .multipart, .raw: return "try \(message).rawBody()"
+        case .multipart, .raw: return item.multipart?.read(from: message) ?? "try \(message).rawBody()"
         }
     }
     if body.cases.count == 1, let item = body.cases.first {

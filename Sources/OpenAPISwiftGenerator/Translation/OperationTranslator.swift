@@ -11,6 +11,10 @@ struct OperationTranslator {
         var headers: [Declaration] = []
         var requestBodies: [Declaration] = []
         var responses: [Declaration] = []
+        /// Component schemas that are enums of parts.
+        var schemas: [Declaration] = []
+        /// By the key of the component schema.
+        var multipart: [String: TranslatedMultipart] = [:]
         fileprivate(set) var parameterTypes: [String: SwiftType] = [:]
         fileprivate(set) var headerTypes: [String: SwiftType] = [:]
         fileprivate(set) var bodies: [String: TranslatedBody] = [:]
@@ -18,9 +22,17 @@ struct OperationTranslator {
         fileprivate(set) var responseParts: OrderedMap<TranslatedResponse> = .init()
     }
 
-    private(set) var components = TranslatedComponents()
+    var components = TranslatedComponents()
+    /// The keys of the component schemas that are enums of parts.
+    let multipartSchemas: Set<String>
 
-    init(document: ResolvedDocument, names: NameAssigner, types: SchemaTranslator) {
+    init(
+        document: ResolvedDocument,
+        names: NameAssigner,
+        types: SchemaTranslator,
+        multipartSchemas: Set<String>
+    ) {
+        self.multipartSchemas = multipartSchemas
         self.document = document
         self.names = names
         self.types = types
@@ -31,6 +43,7 @@ struct OperationTranslator {
     mutating func translateComponents() {
         translateParameters()
         translateHeaders()
+        translateMultipartComponents()
         for component in document.requestBodies {
             var place = SchemaTranslator.Place(path: "Components.RequestBodies")
             guard let body = translate(component.value.content, named: component.swiftName, in: &place) else {
@@ -342,6 +355,7 @@ struct OperationTranslator {
         for item in content {
             guard let mediaType = MediaTypeName(item.name) else { continue }
             let type: SwiftType?
+            var parts: TranslatedMultipart?
             switch mediaType.coding {
             case .json:
                 if let schema = item.schema {
@@ -354,12 +368,8 @@ struct OperationTranslator {
             case .form:
                 type = formType(of: item, named: names.contentName(mediaType), in: &inner)
             case .multipart:
-                types.diagnostics.warn(
-                    "The media type '\(item.name)' is left out: it is not supported yet.",
-                    at: item.position,
-                    foundIn: path
-                )
-                type = nil
+                parts = multipart(of: item, named: names.contentName(mediaType), in: &inner)
+                type = parts.map { .named("OpenAPISwiftRuntime.MultipartBody<\($0.path)>") }
             }
             guard let type, mediaType.coding == .raw || !isStream(type) else { continue }
             cases.append(
@@ -369,7 +379,8 @@ struct OperationTranslator {
                     contentType: item.name,
                     coding: mediaType.coding,
                     type: type,
-                    shape: mediaType.coding == .form ? item.schema.map { shape(of: $0) } ?? "" : ""
+                    shape: mediaType.coding == .form ? item.schema.map { shape(of: $0) } ?? "" : "",
+                    multipart: parts
                 )
             )
         }
@@ -397,7 +408,7 @@ struct OperationTranslator {
         return types.type(of: schema, named: "\(names.typeName(name))Payload", in: &place)
     }
 
-    private func isStream(_ type: SwiftType) -> Bool {
+    func isStream(_ type: SwiftType) -> Bool {
         switch type {
         case .body: true
         case .alias(_, let inner): isStream(inner)
@@ -489,23 +500,10 @@ struct OperationTranslator {
     ) -> TranslatedResponse {
         var inner = SchemaTranslator.Place(path: "\(place.path).\(escaped(name))")
         var headerPlace = SchemaTranslator.Place(path: "\(inner.path).Headers")
-        let headers: [TranslatedParameter] = self.headers(of: response, in: &headerPlace)
+        let headers: [TranslatedParameter] = self.headers(response.headers, of: "response", in: &headerPlace)
         let body: TranslatedBody? = translate(response.content, named: "Body", in: &inner)?.model
         var structure = StructDeclaration(name: escaped(name), documentation: response.documentation)
-        if !headers.isEmpty {
-            var group = StructDeclaration(name: "Headers")
-            group.nested = headerPlace.declarations
-            group.fields = headers.map { StructDeclaration.Field($0) }
-            structure.nested.append(group.declaration)
-            structure.fields.append(
-                StructDeclaration.Field(
-                    name: "headers",
-                    type: headerPlace.path,
-                    defaultValue: group.hasDefaults ? ".init()" : nil,
-                    documentation: "The response's header fields."
-                )
-            )
-        }
+        structure.addHeaders(headers, nested: headerPlace.declarations, path: headerPlace.path, of: "response")
         structure.nested += inner.declarations
         if let body {
             structure.fields.append(
@@ -524,13 +522,15 @@ struct OperationTranslator {
         )
     }
 
-    private mutating func headers(
-        of response: Response,
+    /// The header fields of a response or of a part.
+    mutating func headers(
+        _ headers: [(name: String, header: Referenced<Header>)],
+        of owner: String,
         in place: inout SchemaTranslator.Place
     ) -> [TranslatedParameter] {
         var scope = NameScope()
         var result: [TranslatedParameter] = []
-        for (key, referenced) in response.headers {
+        for (key, referenced) in headers {
             let header: Header
             var type: SwiftType?
             switch referenced {
@@ -545,7 +545,7 @@ struct OperationTranslator {
             }
             guard header.style == nil || header.style == "simple", header.explode != true else {
                 types.diagnostics.warn(
-                    "The response header '\(key)' is left out: only style 'simple' without explode is supported.",
+                    "The \(owner) header '\(key)' is left out: only style 'simple' without explode is supported.",
                     at: header.position,
                     foundIn: place.path
                 )
@@ -554,7 +554,7 @@ struct OperationTranslator {
             let isJSON: Bool = header.content.first.flatMap { MediaTypeName($0.name) }?.coding == .json
             guard header.content.isEmpty || isJSON else {
                 types.diagnostics.warn(
-                    "The response header '\(key)' is left out: its content type is not supported.",
+                    "The \(owner) header '\(key)' is left out: its content type is not supported.",
                     at: header.position,
                     foundIn: place.path
                 )

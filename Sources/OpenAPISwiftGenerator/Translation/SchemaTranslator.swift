@@ -27,9 +27,9 @@ struct SchemaTranslator {
     // MARK: Components
 
     /// The declarations inside `Components.Schemas`.
-    mutating func translateComponents() -> [Declaration] {
+    mutating func translateComponents(except others: Set<String>) -> [Declaration] {
         var place = Place(path: "Components.Schemas", scope: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
-        for entry in schemas.entries {
+        for entry in schemas.entries where !others.contains(entry.key) {
             translate(entry, in: &place)
         }
         return place.declarations

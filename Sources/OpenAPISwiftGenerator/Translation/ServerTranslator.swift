@@ -14,6 +14,10 @@ struct ServerTranslator {
         for (_, response) in components.responseParts.pairs where used.contains(response.path) {
             declarations.append(encoder(of: response))
         }
+        declarations += TranslatedMultipart.extensions(
+            writing: operations.flatMap(\.responses).compactMap(\.body),
+            reading: operations.compactMap(\.body)
+        )
         return SwiftFile(name: "Server.swift", imports: imports, declarations: declarations)
     }
 

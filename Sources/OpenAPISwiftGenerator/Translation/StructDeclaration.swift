@@ -38,6 +38,23 @@ struct StructDeclaration {
         self.documentation = documentation
     }
 
+    /// Adds the struct of header fields and the property that holds it, where there are any.
+    mutating func addHeaders(_ headers: [TranslatedParameter], nested: [Declaration], path: String, of owner: String) {
+        guard !headers.isEmpty else { return }
+        var group = StructDeclaration(name: "Headers")
+        group.nested = nested
+        group.fields = headers.map { Field($0) }
+        self.nested.append(group.declaration)
+        fields.append(
+            Field(
+                name: "headers",
+                type: path,
+                defaultValue: group.hasDefaults ? ".init()" : nil,
+                documentation: "The \(owner)'s header fields."
+            )
+        )
+    }
+
     /// Whether it can be created without arguments.
     var hasDefaults: Bool { fields.allSatisfy { $0.defaultValue != nil } }
 

@@ -50,6 +50,7 @@ struct TranslatedBody: Sendable {
         var type: SwiftType
         /// Source of the `ParameterShape` that the reader of a form goes by.
         var shape: String = ""
+        var multipart: TranslatedMultipart?
     }
 
     /// The full name of the enum.

@@ -7,9 +7,16 @@ struct Translator {
 
     mutating func translate() -> [SwiftFile] {
         var types = SchemaTranslator(schemas: document.schemas, names: names, diagnostics: diagnostics)
-        let schemas: [Declaration] = types.translateComponents()
-        var operationTranslator = OperationTranslator(document: document, names: names, types: types)
+        let multipartSchemas: Set<String> = document.multipartSchemas
+        var schemas: [Declaration] = types.translateComponents(except: multipartSchemas)
+        var operationTranslator = OperationTranslator(
+            document: document,
+            names: names,
+            types: types,
+            multipartSchemas: multipartSchemas
+        )
         operationTranslator.translateComponents()
+        schemas += operationTranslator.components.schemas
         var operations: [TranslatedOperation] = []
         for operation in document.operations {
             operations.append(operationTranslator.translate(operation))

@@ -95,6 +95,26 @@ public struct Client: APIProtocol {
             decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.Enrol.Output in try await Operations.Enrol.Output.decode(from: response) }
         )
     }
+    /// - Remark: HTTP `POST /covers`.
+    public func sendCover(_ input: Operations.SendCover.Input) async throws -> Operations.SendCover.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.SendCover.id,
+            method: .post,
+            encode: { (input: Operations.SendCover.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
+            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.SendCover.Output in try await Operations.SendCover.Output.decode(from: response) }
+        )
+    }
+    /// - Remark: HTTP `PUT /shelves`.
+    public func fillShelf(_ input: Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.FillShelf.id,
+            method: .put,
+            encode: { (input: Operations.FillShelf.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
+            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FillShelf.Output in try await Operations.FillShelf.Output.decode(from: response) }
+        )
+    }
     /// - Remark: HTTP `POST /notes`.
     public func locate(_ input: Operations.locate.Input) async throws -> Operations.locate.Output {
         try await self.__client.send(
@@ -337,6 +357,108 @@ extension Operations.Enrol.Output.Accepted {
     }
 }
 
+extension Operations.SendCover.Input {
+    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/covers")
+        request.setAccept(self.headers.accept)
+        switch self.body {
+        case .multipartForm(let value):
+            try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.SendCover.Input.Body.MultipartFormPayload.partRequirements(), { (part: Operations.SendCover.Input.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+}
+
+extension Operations.SendCover.Output {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        switch response.statusCode {
+        case 200:
+            return .ok(try await Operations.SendCover.Output.Ok.decode(from: response))
+        case 202:
+            return .accepted(try await Operations.SendCover.Output.Accepted.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.SendCover.Output.Ok {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        try response.requireContentType("multipart/form-data")
+        let body: Operations.SendCover.Output.Ok.Body = .multipartForm(try response.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Components.Schemas.Shelf in try await Components.Schemas.Shelf.decode(part: part) }))
+        return Self(body: body)
+    }
+}
+
+extension Operations.SendCover.Output.Accepted {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        try response.requireContentType("multipart/form-data")
+        let body: Operations.SendCover.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.SendCover.Output.Accepted.Body.MultipartFormPayload in try await Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.decode(part: part) }))
+        return Self(body: body)
+    }
+}
+
+extension Operations.FillShelf.Input {
+    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shelves")
+        request.setAccept(self.headers.accept)
+        switch self.body {
+        case .multipartForm(let value)?:
+            try request.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Shelf.partRequirements(), { (part: Components.Schemas.Shelf, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        case .json(let value)?:
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        case nil:
+            break
+        }
+    }
+}
+
+extension Operations.FillShelf.Output {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        switch response.statusCode {
+        case 200:
+            return .ok(try await Operations.FillShelf.Output.Ok.decode(from: response))
+        case 202:
+            return .accepted(try await Operations.FillShelf.Output.Accepted.decode(from: response))
+        case 207:
+            return .code207(try await Operations.FillShelf.Output.Code207.decode(from: response))
+        case 204:
+            return .noContent(try await Operations.FillShelf.Output.NoContent.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Ok {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        try response.requireContentType("multipart/form-data")
+        let body: Operations.FillShelf.Output.Ok.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.FillShelf.Output.Ok.Body.MultipartFormPayload in try await Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.decode(part: part) }))
+        return Self(body: body)
+    }
+}
+
+extension Operations.FillShelf.Output.Accepted {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        try response.requireContentType("multipart/form-data")
+        let body: Operations.FillShelf.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload in try await Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.decode(part: part) }))
+        return Self(body: body)
+    }
+}
+
+extension Operations.FillShelf.Output.Code207 {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        try response.requireContentType("multipart/form-data")
+        let body: Operations.FillShelf.Output.Code207.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.FillShelf.Output.Code207.Body.MultipartFormPayload in try await Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.decode(part: part) }))
+        return Self(body: body)
+    }
+}
+
+extension Operations.FillShelf.Output.NoContent {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        return Self()
+    }
+}
+
 extension Operations.locate.Input {
     fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/notes")
@@ -374,5 +496,119 @@ extension Components.Responses.Problem {
         try response.requireContentType("application/json")
         let body: Components.Responses.Problem.Body = .json(try await response.json(Components.Schemas.Problem.self))
         return Self(body: body)
+    }
+}
+
+extension Operations.SendCover.Input.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .title(let part):
+            writer.setName("title", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .pages(let part):
+            writer.setName("pages", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .tags(let part):
+            writer.setName("tags", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .note(let part):
+            writer.setName("note", filename: part.filename)
+            try writer.addHeader("X-Kind", part.payload.headers.xKind)
+            try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        case .details(let part):
+            writer.setName("details", filename: part.filename)
+            try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        case .scan(let part):
+            writer.setName("scan", filename: part.filename)
+            try writer.addHeader("X-Dpi", part.payload.headers.xDpi)
+            try writer.addHeader("X-Shared", part.payload.headers.xShared)
+            try writer.setBody(part.payload.body, contentType: "image/png")
+        case .moment(let part):
+            writer.setName("moment", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .undocumented(let part):
+            writer.setRawPart(part)
+        }
+    }
+}
+
+extension Components.Schemas.Shelf {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        switch part.name {
+        case "label":
+            try part.requireContentType("text/plain")
+            let payload = Components.Schemas.Shelf.LabelPayload(body: try part.rawBody())
+            return .label(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        default:
+            try part.requireContentType("application/json")
+            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try await part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+        }
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .label(let part):
+            writer.setName("label", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .additionalProperties(let part):
+            writer.setName(part.name, filename: part.filename)
+            try writer.setJSONBody(part.payload, contentType: "application/json; charset=utf-8")
+        }
+    }
+}
+
+extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        return .undocumented(part.rawPart)
+    }
+}
+
+extension Operations.FillShelf.Output.Ok.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        switch part.name {
+        case "only":
+            try part.requireContentType("text/plain")
+            let payload = Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.OnlyPayload(body: try part.rawBody())
+            return .only(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        default:
+            throw OpenAPISwiftRuntime.MultipartError(code: .unexpectedPart, message: "The document does not name this part.")
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        switch part.name {
+        case "other":
+            try part.requireContentType("text/plain")
+            let payload = Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.OtherPayload(body: try part.rawBody())
+            return .other_2(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        default:
+            return .other(part.rawPart)
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Code207.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        try part.requireContentType("text/plain")
+        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.rawBody(), filename: part.filename, name: part.name))
     }
 }

@@ -85,6 +85,24 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.SendCover.id,
+            method: .post,
+            path: "/covers",
+            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.SendCover.Input in try await Operations.SendCover.Input.decode(from: request) },
+            handle: { (handler: Self, input: Operations.SendCover.Input) async throws -> Operations.SendCover.Output in try await handler.sendCover(input) },
+            encode: { (output: Operations.SendCover.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.FillShelf.id,
+            method: .put,
+            path: "/shelves",
+            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FillShelf.Input in try await Operations.FillShelf.Input.decode(from: request) },
+            handle: { (handler: Self, input: Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output in try await handler.fillShelf(input) },
+            encode: { (output: Operations.FillShelf.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.locate.id,
             method: .post,
             path: "/notes",
@@ -334,6 +352,115 @@ extension Operations.Enrol.Output.Accepted {
     }
 }
 
+extension Operations.SendCover.Input {
+    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+        let headers = Operations.SendCover.Input.Headers(
+            accept: try request.accept()
+        )
+        try request.requireContentType("multipart/form-data")
+        let body: Operations.SendCover.Input.Body = .multipartForm(try request.multipart(Operations.SendCover.Input.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.SendCover.Input.Body.MultipartFormPayload in try await Operations.SendCover.Input.Body.MultipartFormPayload.decode(part: part) }))
+        return Self(headers: headers, body: body)
+    }
+}
+
+extension Operations.SendCover.Output {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self {
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .accepted(let value):
+            response.setStatus(202)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.SendCover.Output.Ok {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .multipartForm(let value):
+            try response.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Shelf.partRequirements(), { (part: Components.Schemas.Shelf, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+}
+
+extension Operations.SendCover.Output.Accepted {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .multipartForm(let value):
+            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: Operations.SendCover.Output.Accepted.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+}
+
+extension Operations.FillShelf.Input {
+    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+        let headers = Operations.FillShelf.Input.Headers(
+            accept: try request.accept()
+        )
+        var body: Operations.FillShelf.Input.Body? = nil
+        if request.hasBody {
+            switch try request.matchContentType(["multipart/form-data", "application/json"]) {
+            case 0:
+                body = .multipartForm(try request.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Components.Schemas.Shelf in try await Components.Schemas.Shelf.decode(part: part) }))
+            default:
+                body = .json(try await request.json(Components.Schemas.Note.self))
+            }
+        }
+        return Self(headers: headers, body: body)
+    }
+}
+
+extension Operations.FillShelf.Output {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self {
+        case .ok(let value):
+            response.setStatus(200)
+            try value.encode(into: &response)
+        case .accepted(let value):
+            response.setStatus(202)
+            try value.encode(into: &response)
+        case .code207(let value):
+            response.setStatus(207)
+            try value.encode(into: &response)
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Ok {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .multipartForm(let value):
+            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Ok.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Accepted {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .multipartForm(let value):
+            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Code207 {
+    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
+        switch self.body {
+        case .multipartForm(let value):
+            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Code207.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+}
+
 extension Operations.locate.Input {
     fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
         let headers = Operations.locate.Input.Headers(
@@ -374,6 +501,133 @@ extension Components.Responses.Problem {
         switch self.body {
         case .json(let value):
             try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+        }
+    }
+}
+
+extension Components.Schemas.Shelf {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        switch part.name {
+        case "label":
+            try part.requireContentType("text/plain")
+            let payload = Components.Schemas.Shelf.LabelPayload(body: try part.rawBody())
+            return .label(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        default:
+            try part.requireContentType("application/json")
+            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try await part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+        }
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .label(let part):
+            writer.setName("label", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .additionalProperties(let part):
+            writer.setName(part.name, filename: part.filename)
+            try writer.setJSONBody(part.payload, contentType: "application/json; charset=utf-8")
+        }
+    }
+}
+
+extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .undocumented(let part):
+            writer.setRawPart(part)
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Ok.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .only(let part):
+            writer.setName("only", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .other_2(let part):
+            writer.setName("other", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .other(let part):
+            writer.setRawPart(part)
+        }
+    }
+}
+
+extension Operations.FillShelf.Output.Code207.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .additionalProperties(let part):
+            writer.setName(part.name, filename: part.filename)
+            try writer.setBody(part.payload, contentType: "text/plain")
+        }
+    }
+}
+
+extension Operations.SendCover.Input.Body.MultipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+        switch part.name {
+        case "title":
+            try part.requireContentType("text/plain")
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.TitlePayload(body: try part.rawBody())
+            return .title(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        case "pages":
+            try part.requireContentType("text/plain")
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.PagesPayload(body: try part.rawBody())
+            return .pages(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        case "tags":
+            try part.requireContentType("text/plain")
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.TagsPayload(body: try part.rawBody())
+            return .tags(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        case "note":
+            try part.requireContentType("application/json")
+            let headers = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers(
+                xKind: try part.header("X-Kind", .string, Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers.XKindPayload.self)
+            )
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload(headers: headers, body: try await part.json(Components.Schemas.Note.self))
+            return .note(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        case "details":
+            try part.requireContentType("application/json")
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload(body: try await part.json(Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload.self))
+            return .details(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        case "scan":
+            try part.requireContentType("image/png")
+            let headers = Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload.Headers(
+                xDpi: try part.requiredHeader("X-Dpi", .number, Swift.Int.self),
+                xShared: try part.header("X-Shared", .string, Components.Headers.Shared.self)
+            )
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload(headers: headers, body: try part.rawBody())
+            return .scan(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        case "moment":
+            try part.requireContentType("text/plain")
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.MomentPayload(body: try part.rawBody())
+            return .moment(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+        default:
+            return .undocumented(part.rawPart)
         }
     }
 }

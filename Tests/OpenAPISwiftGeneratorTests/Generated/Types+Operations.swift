@@ -937,6 +937,520 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `POST /covers`.
+    public enum SendCover {
+        public static let id: Swift.String = "sendCover"
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.SendCover.AcceptableContentType>]
+                public init(
+                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.SendCover.AcceptableContentType>] = .defaultValues()
+                ) {
+                    self.accept = accept
+                }
+            }
+            @frozen
+            public enum Body: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    public struct TitlePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        public var body: OpenAPISwiftRuntime.HTTPBody
+                        public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    public struct PagesPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        public var body: OpenAPISwiftRuntime.HTTPBody
+                        public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    public struct TagsPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        public var body: OpenAPISwiftRuntime.HTTPBody
+                        public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    public struct NotePayload: OpenAPISwiftRuntime.OperationValue {
+                        public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            @frozen
+                            public enum XKindPayload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                                case long = "long"
+                                case short = "short"
+                                public init(
+                                    json reader: inout StreamingJSON.JSONReader
+                                ) throws(StreamingJSON.JSONError) {
+                                    self = try reader.readEnumeration(Self.self)
+                                }
+                                public func write(json writer: inout StreamingJSON.JSONWriter) {
+                                    writer.write(self.rawValue)
+                                }
+                            }
+                            public var xKind: Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers.XKindPayload?
+                            public init(
+                                xKind: Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers.XKindPayload? = nil
+                            ) {
+                                self.xKind = xKind
+                            }
+                        }
+                        /// The part's header fields.
+                        public var headers: Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers
+                        /// The part's body.
+                        public var body: Components.Schemas.Note
+                        public init(
+                            headers: Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers = .init(),
+                            body: Components.Schemas.Note
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    public struct DetailsPayload: OpenAPISwiftRuntime.OperationValue {
+                        public struct BodyPayload: StreamingJSON.JSONCodable, Sendable {
+                            public var made: OpenAPISwiftRuntime.OpenAPIDate
+                            /// Creates a `BodyPayload`.
+                            public init(made: OpenAPISwiftRuntime.OpenAPIDate) {
+                                self.made = made
+                            }
+                            public enum CodingKeys: Swift.String, CodingKey {
+                                case made = "made"
+                            }
+                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("made")
+                            public init(
+                                json reader: inout StreamingJSON.JSONReader
+                            ) throws(StreamingJSON.JSONError) {
+                                var v0: OpenAPISwiftRuntime.OpenAPIDate? = nil
+                                try reader.beginObject()
+                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                    switch key {
+                                    case 0:
+                                        v0 = try reader.readDate()
+                                    default:
+                                        try reader.skipValue()
+                                    }
+                                }
+                                guard let v0 else { throw reader.missingKey("made", in: "BodyPayload") }
+                                self.made = v0
+                            }
+                            public func write(json writer: inout StreamingJSON.JSONWriter) {
+                                writer.beginObject()
+                                writer.key("made")
+                                writer.writeDate(self.made)
+                                writer.endObject()
+                            }
+                        }
+                        /// The part's body.
+                        public var body: Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload
+                        public init(
+                            body: Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload
+                        ) {
+                            self.body = body
+                        }
+                    }
+                    public struct ScanPayload: OpenAPISwiftRuntime.OperationValue {
+                        public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            public var xDpi: Swift.Int
+                            public var xShared: Components.Headers.Shared?
+                            public init(xDpi: Swift.Int, xShared: Components.Headers.Shared? = nil) {
+                                self.xDpi = xDpi
+                                self.xShared = xShared
+                            }
+                        }
+                        /// The part's header fields.
+                        public var headers: Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload.Headers
+                        /// The part's body.
+                        public var body: OpenAPISwiftRuntime.HTTPBody
+                        public init(
+                            headers: Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload.Headers,
+                            body: OpenAPISwiftRuntime.HTTPBody
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    public struct MomentPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        public var body: OpenAPISwiftRuntime.HTTPBody
+                        public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    case title(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.TitlePayload>)
+                    case pages(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.PagesPayload>)
+                    case tags(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.TagsPayload>)
+                    case note(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload>)
+                    case details(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload>)
+                    case scan(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload>)
+                    case moment(OpenAPISwiftRuntime.MultipartPart<Operations.SendCover.Input.Body.MultipartFormPayload.MomentPayload>)
+                    /// A part that the document does not describe.
+                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Input.Body.MultipartFormPayload>)
+                /// The body as `multipart/form-data`; throws when it is another.
+                public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Input.Body.MultipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            public var headers: Operations.SendCover.Input.Headers
+            public var body: Operations.SendCover.Input.Body
+            public init(
+                headers: Operations.SendCover.Input.Headers = .init(),
+                body: Operations.SendCover.Input.Body
+            ) {
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
+            /// Sent back.
+            public struct Ok: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    /// `multipart/form-data`
+                    case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf>)
+                    /// The body as `multipart/form-data`; throws when it is another.
+                    public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf> {
+                        get throws {
+                            switch self {
+                            case .multipartForm(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.SendCover.Output.Ok.Body
+                public init(body: Operations.SendCover.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// Anything.
+            public struct Accepted: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    @frozen
+                    public enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// A part that the document does not describe.
+                        case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+                    }
+                    /// `multipart/form-data`
+                    case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Output.Accepted.Body.MultipartFormPayload>)
+                    /// The body as `multipart/form-data`; throws when it is another.
+                    public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Output.Accepted.Body.MultipartFormPayload> {
+                        get throws {
+                            switch self {
+                            case .multipartForm(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.SendCover.Output.Accepted.Body
+                public init(body: Operations.SendCover.Output.Accepted.Body) {
+                    self.body = body
+                }
+            }
+            /// Sent back.
+            case ok(Operations.SendCover.Output.Ok)
+            /// Anything.
+            case accepted(Operations.SendCover.Output.Accepted)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            /// The response if it is `ok`; throws when it is another.
+            public var ok: Operations.SendCover.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            /// The response if it is `accepted`; throws when it is another.
+            public var accepted: Operations.SendCover.Output.Accepted {
+                get throws {
+                    switch self {
+                    case .accepted(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "accepted", found: self)
+                    }
+                }
+            }
+        }
+        @frozen
+        public enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
+            case multipartForm
+            case other(Swift.String)
+            public init?(rawValue: Swift.String) {
+                switch rawValue.lowercased() {
+                case "multipart/form-data":
+                    self = .multipartForm
+                default:
+                    self = .other(rawValue)
+                }
+            }
+            public var rawValue: Swift.String {
+                switch self {
+                case .multipartForm:
+                    return "multipart/form-data"
+                case .other(let text):
+                    return text
+                }
+            }
+            public static var allCases: [Self] {
+                [.multipartForm]
+            }
+        }
+    }
+    /// - Remark: HTTP `PUT /shelves`.
+    public enum FillShelf {
+        public static let id: Swift.String = "fillShelf"
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FillShelf.AcceptableContentType>]
+                public init(
+                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FillShelf.AcceptableContentType>] = .defaultValues()
+                ) {
+                    self.accept = accept
+                }
+            }
+            @frozen
+            public enum Body: OpenAPISwiftRuntime.OperationValue {
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf>)
+                /// `application/json`
+                case json(Components.Schemas.Note)
+                /// The body as `multipart/form-data`; throws when it is another.
+                public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        default:
+                            throw OpenAPISwiftRuntime.unexpectedBody(expected: "multipartForm", found: self)
+                        }
+                    }
+                }
+                /// The body as `application/json`; throws when it is another.
+                public var json: Components.Schemas.Note {
+                    get throws {
+                        switch self {
+                        case .json(let body):
+                            return body
+                        default:
+                            throw OpenAPISwiftRuntime.unexpectedBody(expected: "json", found: self)
+                        }
+                    }
+                }
+            }
+            public var headers: Operations.FillShelf.Input.Headers
+            public var body: Operations.FillShelf.Input.Body?
+            public init(
+                headers: Operations.FillShelf.Input.Headers = .init(),
+                body: Operations.FillShelf.Input.Body? = nil
+            ) {
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
+            /// Closed.
+            public struct Ok: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    @frozen
+                    public enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                        public struct OnlyPayload: OpenAPISwiftRuntime.OperationValue {
+                            /// The part's body.
+                            public var body: OpenAPISwiftRuntime.HTTPBody
+                            public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                                self.body = body
+                            }
+                        }
+                        case only(OpenAPISwiftRuntime.MultipartPart<Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.OnlyPayload>)
+                    }
+                    /// `multipart/form-data`
+                    case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Ok.Body.MultipartFormPayload>)
+                    /// The body as `multipart/form-data`; throws when it is another.
+                    public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Ok.Body.MultipartFormPayload> {
+                        get throws {
+                            switch self {
+                            case .multipartForm(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.FillShelf.Output.Ok.Body
+                public init(body: Operations.FillShelf.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// Open.
+            public struct Accepted: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    @frozen
+                    public enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                        public struct OtherPayload: OpenAPISwiftRuntime.OperationValue {
+                            /// The part's body.
+                            public var body: OpenAPISwiftRuntime.HTTPBody
+                            public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                                self.body = body
+                            }
+                        }
+                        case other_2(OpenAPISwiftRuntime.MultipartPart<Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.OtherPayload>)
+                        /// A part that the document does not describe.
+                        case other(OpenAPISwiftRuntime.MultipartRawPart)
+                    }
+                    /// `multipart/form-data`
+                    case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload>)
+                    /// The body as `multipart/form-data`; throws when it is another.
+                    public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload> {
+                        get throws {
+                            switch self {
+                            case .multipartForm(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.FillShelf.Output.Accepted.Body
+                public init(body: Operations.FillShelf.Output.Accepted.Body) {
+                    self.body = body
+                }
+            }
+            /// Texts.
+            public struct Code207: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                public enum Body: OpenAPISwiftRuntime.OperationValue {
+                    @frozen
+                    public enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// A part of any other name.
+                        case additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart<OpenAPISwiftRuntime.HTTPBody>)
+                    }
+                    /// `multipart/form-data`
+                    case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Code207.Body.MultipartFormPayload>)
+                    /// The body as `multipart/form-data`; throws when it is another.
+                    public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Code207.Body.MultipartFormPayload> {
+                        get throws {
+                            switch self {
+                            case .multipartForm(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                public var body: Operations.FillShelf.Output.Code207.Body
+                public init(body: Operations.FillShelf.Output.Code207.Body) {
+                    self.body = body
+                }
+            }
+            /// Filled.
+            public struct NoContent: OpenAPISwiftRuntime.OperationValue {
+                public init() {}
+            }
+            /// Closed.
+            case ok(Operations.FillShelf.Output.Ok)
+            /// Open.
+            case accepted(Operations.FillShelf.Output.Accepted)
+            /// Texts.
+            case code207(Operations.FillShelf.Output.Code207)
+            /// Filled.
+            case noContent(Operations.FillShelf.Output.NoContent)
+            /// Filled.
+            public static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            /// The response if it is `ok`; throws when it is another.
+            public var ok: Operations.FillShelf.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            /// The response if it is `accepted`; throws when it is another.
+            public var accepted: Operations.FillShelf.Output.Accepted {
+                get throws {
+                    switch self {
+                    case .accepted(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "accepted", found: self)
+                    }
+                }
+            }
+            /// The response if it is `code207`; throws when it is another.
+            public var code207: Operations.FillShelf.Output.Code207 {
+                get throws {
+                    switch self {
+                    case .code207(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "code207", found: self)
+                    }
+                }
+            }
+            /// The response if it is `noContent`; throws when it is another.
+            public var noContent: Operations.FillShelf.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+        @frozen
+        public enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
+            case multipartForm
+            case other(Swift.String)
+            public init?(rawValue: Swift.String) {
+                switch rawValue.lowercased() {
+                case "multipart/form-data":
+                    self = .multipartForm
+                default:
+                    self = .other(rawValue)
+                }
+            }
+            public var rawValue: Swift.String {
+                switch self {
+                case .multipartForm:
+                    return "multipart/form-data"
+                case .other(let text):
+                    return text
+                }
+            }
+            public static var allCases: [Self] {
+                [.multipartForm]
+            }
+        }
+    }
     /// - Remark: HTTP `POST /notes`.
     public enum locate {
         public static let id: Swift.String = "find_it"

@@ -1456,4 +1456,48 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
+    @frozen
+    public enum Shelf: OpenAPISwiftRuntime.OperationValue {
+        public struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+            public var count: Swift.Int
+            /// Creates a `AdditionalPropertiesPayload`.
+            public init(count: Swift.Int) {
+                self.count = count
+            }
+            public enum CodingKeys: Swift.String, CodingKey {
+                case count = "count"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("count")
+            public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readInteger(Swift.Int.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                guard let v0 else { throw reader.missingKey("count", in: "AdditionalPropertiesPayload") }
+                self.count = v0
+            }
+            public func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.key("count")
+                writer.write(self.count)
+                writer.endObject()
+            }
+        }
+        public struct LabelPayload: OpenAPISwiftRuntime.OperationValue {
+            /// The part's body.
+            public var body: OpenAPISwiftRuntime.HTTPBody
+            public init(body: OpenAPISwiftRuntime.HTTPBody) {
+                self.body = body
+            }
+        }
+        case label(OpenAPISwiftRuntime.MultipartPart<Components.Schemas.Shelf.LabelPayload>)
+        /// A part of any other name.
+        case additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart<Components.Schemas.Shelf.AdditionalPropertiesPayload>)
+    }
 }

@@ -25,6 +25,10 @@ public protocol APIProtocol: Sendable {
     func removePage(_ input: Operations.RemovePage.Input) async throws -> Operations.RemovePage.Output
     /// - Remark: HTTP `POST /members`.
     func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output
+    /// - Remark: HTTP `POST /covers`.
+    func sendCover(_ input: Operations.SendCover.Input) async throws -> Operations.SendCover.Output
+    /// - Remark: HTTP `PUT /shelves`.
+    func fillShelf(_ input: Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output
     /// - Remark: HTTP `POST /notes`.
     func locate(_ input: Operations.locate.Input) async throws -> Operations.locate.Output
 }
@@ -72,6 +76,20 @@ extension APIProtocol {
         body: Operations.Enrol.Input.Body
     ) async throws -> Operations.Enrol.Output {
         try await self.enrol(Operations.Enrol.Input(headers: headers, body: body))
+    }
+    /// - Remark: HTTP `POST /covers`.
+    public func sendCover(
+        headers: Operations.SendCover.Input.Headers = .init(),
+        body: Operations.SendCover.Input.Body
+    ) async throws -> Operations.SendCover.Output {
+        try await self.sendCover(Operations.SendCover.Input(headers: headers, body: body))
+    }
+    /// - Remark: HTTP `PUT /shelves`.
+    public func fillShelf(
+        headers: Operations.FillShelf.Input.Headers = .init(),
+        body: Operations.FillShelf.Input.Body? = nil
+    ) async throws -> Operations.FillShelf.Output {
+        try await self.fillShelf(Operations.FillShelf.Input(headers: headers, body: body))
     }
     /// - Remark: HTTP `POST /notes`.
     public func locate(

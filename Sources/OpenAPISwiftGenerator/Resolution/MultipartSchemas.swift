@@ -1,0 +1,71 @@
+extension ResolvedDocument {
+
+    /// The components that are used for nothing but whole multipart bodies: these are enums of parts instead of structs.
+    var multipartSchemas: Set<String> {
+        var usage = SchemaUsage(schemas: schemas)
+        for entry in schemas.entries { usage.add(entry.schema) }
+        for parameter in parameters { usage.add(parameter.value) }
+        for header in headers { usage.add(header.value) }
+        for body in requestBodies { usage.add(body.value.content) }
+        for response in responses { usage.add(response.value) }
+        for operation in operations {
+            for case .inline(let parameter) in operation.parameters { usage.add(parameter) }
+            if case .inline(let body)? = operation.requestBody { usage.add(body.content) }
+            for case (_, .inline(let response)) in operation.responses { usage.add(response) }
+        }
+        return usage.multipart.subtracting(usage.other)
+    }
+}
+
+/// What component schemas are used for.
+private struct SchemaUsage {
+    let schemas: SchemaCatalog
+    private(set) var multipart: Set<String> = []
+    private(set) var other: Set<String> = []
+
+    init(schemas: SchemaCatalog) {
+        self.schemas = schemas
+    }
+
+    mutating func add(_ schema: Schema) {
+        if let reference = schema.reference, let entry = schemas.entry(for: reference) { other.insert(entry.key) }
+        for child in schema.children { add(child) }
+    }
+
+    mutating func add(_ parameter: Parameter) {
+        if let schema = parameter.schema { add(schema) }
+        add(parameter.content)
+    }
+
+    mutating func add(_ header: Header) {
+        if let schema = header.schema { add(schema) }
+        add(header.content)
+    }
+
+    mutating func add(_ headers: [(name: String, header: Referenced<Header>)]) {
+        for case (_, .inline(let header)) in headers { add(header) }
+    }
+
+    mutating func add(_ response: Response) {
+        add(response.headers)
+        add(response.content)
+    }
+
+    mutating func add(_ content: [MediaType]) {
+        for item in content {
+            for (_, encoding) in item.encoding.pairs { add(encoding.headers) }
+            guard let schema = item.schema else { continue }
+            guard MediaTypeName(item.name)?.coding == .multipart, let reference = schema.reference,
+                let entry = schemas.entry(for: reference), entry.override == nil
+            else {
+                add(schema)
+                continue
+            }
+            guard item.encoding.isEmpty else { continue }
+            switch schemas.shape(of: entry.schema) {
+            case .object, .scalar(.valueObject): multipart.insert(entry.key)
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,430 @@
+/// A multipart body: the enum of its parts.
+struct TranslatedMultipart: Sendable {
+    struct Part: Sendable {
+        /// The name on the wire.
+        var name: String
+        var caseName: String
+        /// The full name of the payload.
+        var payload: String
+        var headers: [TranslatedParameter]
+        var body: Body
+        /// The case of `MultipartRequirements.Occurrence`.
+        var occurrence: String
+    }
+
+    /// The bytes of a part.
+    struct Body: Sendable {
+        var mediaType: MediaTypeName
+        var type: SwiftType
+    }
+
+    /// What becomes of parts that the document does not name.
+    enum Others: Sendable {
+        case undocumented
+        case other
+        case refused
+        case typed(Body)
+
+        /// The case of the enum.
+        var caseName: String? {
+            switch self {
+            case .undocumented: "undocumented"
+            case .other: "other"
+            case .refused: nil
+            case .typed: "additionalProperties"
+            }
+        }
+    }
+
+    /// The full name of the enum.
+    var path: String
+    var parts: [Part]
+    var others: Others
+}
+
+// MARK: Declaring
+
+extension OperationTranslator {
+
+    /// Declares the components that are enums of parts.
+    mutating func translateMultipartComponents() {
+        for entry in document.schemas.entries where multipartSchemas.contains(entry.key) {
+            var place = SchemaTranslator.Place(path: "Components.Schemas")
+            let model: TranslatedMultipart? = declareMultipart(
+                entry.schema,
+                encoding: .init(),
+                named: entry.swiftName,
+                at: entry.schema.position,
+                in: &place
+            )
+            components.schemas += place.declarations
+            components.multipart[entry.key] = model
+        }
+    }
+
+    /// The enum of a body's parts, declared in place unless it is a component.
+    mutating func multipart(
+        of item: MediaType,
+        named name: String,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedMultipart? {
+        if item.encoding.isEmpty, let reference = item.schema?.reference,
+            let entry = types.schemas.entry(for: reference), multipartSchemas.contains(entry.key)
+        {
+            return components.multipart[entry.key]
+        }
+        return declareMultipart(
+            item.schema,
+            encoding: item.encoding,
+            named: place.scope.claim("\(names.typeName(name))Payload"),
+            at: item.position,
+            in: &place
+        )
+    }
+
+    private mutating func declareMultipart(
+        _ schema: Schema?,
+        encoding: OrderedMap<PartEncoding>,
+        named name: String,
+        at position: SourcePosition,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedMultipart? {
+        let path: String = "\(place.path).\(name)"
+        guard let object = schema.map({ objectSchema(behind: $0) }) ?? Schema(position: position) else {
+            types.diagnostics.warn(
+                "A multipart body is left out: it needs the schema of an object.",
+                at: position,
+                remedy: "describe the parts as an object's properties",
+                foundIn: path
+            )
+            return nil
+        }
+        var inner = SchemaTranslator.Place(path: path)
+        var members: [Declaration] = []
+        let others: TranslatedMultipart.Others = self.others(of: object, in: &inner)
+        var scope = NameScope(taken: Set([others.caseName].compactMap { $0 }))
+        var parts: [TranslatedMultipart.Part] = []
+        for property in object.properties {
+            let isRequired: Bool = object.required.contains(property.name)
+            guard
+                let part = part(
+                    property,
+                    isRequired: isRequired,
+                    encoding: encoding[property.name],
+                    scope: &scope,
+                    in: &inner
+                )
+            else { continue }
+            parts.append(part)
+            members.append(
+                .enumCase(
+                    documentation: property.schema.documentation,
+                    text: "\(escaped(part.caseName))(OpenAPISwiftRuntime.MultipartPart<\(part.payload)>)"
+                )
+            )
+        }
+        switch others {
+        case .undocumented, .other:
+            members.append(
+                .enumCase(
+                    documentation: "A part that the document does not describe.",
+                    text: "\(others.caseName ?? "")(OpenAPISwiftRuntime.MultipartRawPart)"
+                )
+            )
+        case .typed(let body):
+            members.append(
+                .enumCase(
+                    documentation: "A part of any other name.",
+                    text:
+                        "additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart<\(body.type.text)>)"
+                )
+            )
+        case .refused:
+            guard parts.isEmpty else { break }
+            types.diagnostics.warn(
+                "A multipart body is left out: no part is allowed in it.",
+                at: position,
+                foundIn: path
+            )
+            return nil
+        }
+        place.declarations.append(
+            .type(
+                TypeDeclaration(
+                    documentation: schema?.documentation,
+                    keyword: .enumeration,
+                    name: name,
+                    inherits: ["OpenAPISwiftRuntime.OperationValue"],
+                    members: inner.declarations + members
+                )
+            )
+        )
+        return TranslatedMultipart(path: path, parts: parts, others: others)
+    }
+
+    /// The object that a body's schema is, through references.
+    private func objectSchema(behind schema: Schema) -> Schema? {
+        var schema: Schema = schema
+        var seen: Set<String> = []
+        while true {
+            switch types.schemas.shape(of: schema) {
+            case .reference(let entry):
+                guard entry.override == nil, seen.insert(entry.key).inserted else { return nil }
+                schema = entry.schema
+            case .object, .scalar(.valueObject), .scalar(.value): return schema
+            default: return nil
+            }
+        }
+    }
+
+    private mutating func part(
+        _ property: Schema.Property,
+        isRequired: Bool,
+        encoding: PartEncoding?,
+        scope: inout NameScope,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedMultipart.Part? {
+        var element: Schema = property.schema
+        var isRepeatable = false
+        if case .array(let items) = types.schemas.resolvedShape(of: property.schema) {
+            element = items
+            isRepeatable = true
+        }
+        let name: String = place.scope.claim("\(names.typeName(property.name))Payload")
+        var inner = SchemaTranslator.Place(path: "\(place.path).\(name)", scope: NameScope(taken: ["Headers"]))
+        let hint: String = "\(names.typeName("body"))Payload"
+        guard let body = partBody(of: element, encoding: encoding, named: hint, in: &inner) else { return nil }
+        var headerPlace = SchemaTranslator.Place(path: "\(inner.path).Headers")
+        let fields: [(name: String, header: Referenced<Header>)] = (encoding?.headers ?? []).filter {
+            !["content-type", "content-disposition"].contains($0.name.lowercased())
+        }
+        let headers: [TranslatedParameter] = self.headers(fields, of: "part", in: &headerPlace)
+        var structure = StructDeclaration(name: name, documentation: property.schema.documentation)
+        structure.addHeaders(headers, nested: headerPlace.declarations, path: headerPlace.path, of: "part")
+        structure.nested += inner.declarations
+        structure.fields.append(
+            StructDeclaration.Field(name: "body", type: body.type.text, documentation: "The part's body.")
+        )
+        place.declarations.append(structure.declaration)
+        return TranslatedMultipart.Part(
+            name: property.name,
+            caseName: scope.claim(names.memberName(property.name)),
+            payload: inner.path,
+            headers: headers,
+            body: body,
+            occurrence: isRequired
+                ? (isRepeatable ? "atLeastOnce" : "exactlyOnce") : (isRepeatable ? "anyNumber" : "atMostOnce")
+        )
+    }
+
+    private mutating func others(
+        of schema: Schema,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedMultipart.Others {
+        switch schema.additionalProperties {
+        case .unspecified: return .undocumented
+        case .allowed: return .other
+        case .forbidden: return .refused
+        case .schema(let value):
+            let hint: String = "\(names.typeName("additionalProperties"))Payload"
+            var element: Schema = value
+            if case .array(let items) = types.schemas.resolvedShape(of: value) { element = items }
+            return partBody(of: element, encoding: nil, named: hint, in: &place).map { .typed($0) } ?? .undocumented
+        }
+    }
+
+    private mutating func partBody(
+        of schema: Schema,
+        encoding: PartEncoding?,
+        named hint: String,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedMultipart.Body? {
+        let mediaType: MediaTypeName? = partType(of: schema, encoding: encoding)
+        guard let mediaType, mediaType.coding == .json else {
+            return mediaType.map { TranslatedMultipart.Body(mediaType: $0, type: .body) }
+        }
+        guard let type = types.type(of: schema, named: hint, in: &place) else { return nil }
+        guard !isStream(type) else {
+            types.diagnostics.warn(
+                "A part is left out: binary data has no JSON form.",
+                at: schema.position,
+                foundIn: place.path
+            )
+            return nil
+        }
+        return TranslatedMultipart.Body(mediaType: mediaType, type: type)
+    }
+
+    /// The media type of a part: what the document says if that is one type, else what suits the schema.
+    private func partType(of schema: Schema, encoding: PartEncoding?) -> MediaTypeName? {
+        if let text = encoding?.contentType, !text.contains(","), let mediaType = MediaTypeName(text) {
+            return mediaType
+        }
+        if let text = schema.contentMediaType, let mediaType = MediaTypeName(text) { return mediaType }
+        if types.schemas.isBinary(schema) { return MediaTypeName("application/octet-stream") }
+        return MediaTypeName(isText(schema) ? "text/plain" : "application/json")
+    }
+
+    private func isText(_ schema: Schema, depth: Int = 0) -> Bool {
+        switch types.schemas.resolvedShape(of: schema) {
+        case .scalar(.value), .scalar(.valueObject), .scalar(.valueArray): false
+        case .scalar, .stringEnumeration, .integerEnumeration: true
+        case .allOf(let members), .anyOf(let members), .oneOf(let members):
+            depth < 8 && members.allSatisfy { isText($0, depth: depth + 1) }
+        case .reference, .object, .array, .unsupported: false
+        }
+    }
+}
+
+// MARK: Reading and writing
+
+extension TranslatedMultipart {
+
+    /// An expression that reads the parts of a message.
+    func read(from message: String) -> String {
+        "try \(message).multipart(\(path).partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> \(path) in try await \(path).decode(part: part) })"
+    }
+
+    /// A statement that sets the parts of a message.
+    func write(to message: String, contentType: String) -> String {
+        "try \(message).setMultipartBody(value, contentType: \(stringLiteral(contentType)), \(path).partRequirements(), { (part: \(path), writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })"
+    }
+
+    /// What a file needs to write some bodies and to read others.
+    static func extensions(writing written: [TranslatedBody], reading read: [TranslatedBody]) -> [Declaration] {
+        let all: [TranslatedMultipart] = (written + read).flatMap(\.cases).compactMap(\.multipart)
+        let writtenPaths: Set<String> = Set(written.flatMap(\.cases).compactMap(\.multipart?.path))
+        let readPaths: Set<String> = Set(read.flatMap(\.cases).compactMap(\.multipart?.path))
+        var seen: Set<String> = []
+        return all.filter { seen.insert($0.path).inserted }.map { (body: TranslatedMultipart) in
+            var members: [Declaration] = [body.requirements]
+            if readPaths.contains(body.path) { members.append(body.decoder) }
+            if writtenPaths.contains(body.path) { members.append(body.encoder) }
+            return .type(TypeDeclaration(keyword: .extension, name: body.path, members: members))
+        }
+    }
+
+    private var requirements: Declaration {
+        let list: String = parts.map { "(name: \(stringLiteral($0.name)), occurrence: .\($0.occurrence))" }
+            .joined(separator: ", ")
+        let isClosed: Bool = if case .refused = others { true } else { false }
+        return .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                modifiers: "static ",
+                name: "func partRequirements",
+                result: "OpenAPISwiftRuntime.MultipartRequirements",
+                body: [.line("OpenAPISwiftRuntime.MultipartRequirements([\(list)], allowsOtherParts: \(!isClosed))")]
+            )
+        )
+    }
+
+    private var decoder: Declaration {
+        var cases: [Statement] = parts.map { (part: Part) in
+            var lines: [Statement] = [
+                .line("try part.requireContentType(\(stringLiteral(part.body.mediaType.normalized)))")
+            ]
+            var arguments: [String] = []
+            if !part.headers.isEmpty {
+                lines += headerReads(part.headers, from: "part", as: "\(part.payload).Headers")
+                arguments.append("headers: headers")
+            }
+            arguments.append("body: \(part.body.read)")
+            lines.append(.line("let payload = \(part.payload)(\(arguments.joined(separator: ", ")))"))
+            lines.append(
+                .line(
+                    "return .\(escaped(part.caseName))(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))"
+                )
+            )
+            return .label("case \(stringLiteral(part.name)):", lines)
+        }
+        let last: [Statement]
+        switch others {
+        case .undocumented, .other: last = [.line("return .\(others.caseName ?? "")(part.rawPart)")]
+        case .refused:
+            last = [
+                .line(
+                    "throw OpenAPISwiftRuntime.MultipartError(code: .unexpectedPart, message: \"The document does not name this part.\")"
+                )
+            ]
+        case .typed(let body):
+            last = [
+                .line("try part.requireContentType(\(stringLiteral(body.mediaType.normalized)))"),
+                .line(
+                    "return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: \(body.read), filename: part.filename, name: part.name))"
+                ),
+            ]
+        }
+        if cases.isEmpty {
+            cases = last
+        } else {
+            cases = [.block("switch part.name", cases + [.label("default:", last)])]
+        }
+        return .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                modifiers: "static ",
+                name: "func decode",
+                parameters: [.init(label: "part", type: "OpenAPISwiftRuntime.MultipartPartReader")],
+                effects: "async throws",
+                result: "Self",
+                body: cases
+            )
+        )
+    }
+
+    private var encoder: Declaration {
+        var cases: [Statement] = parts.map { (part: Part) in
+            var lines: [Statement] = [.line("writer.setName(\(stringLiteral(part.name)), filename: part.filename)")]
+            lines += part.headers.map { (field: TranslatedParameter) in
+                .line(addHeader(field, of: "part.payload.headers.\(escaped(field.name))", to: "writer"))
+            }
+            lines.append(.line(part.body.write("part.payload.body")))
+            return .label("case .\(escaped(part.caseName))(let part):", lines)
+        }
+        switch others {
+        case .undocumented, .other:
+            cases.append(
+                .label("case .\(others.caseName ?? "")(let part):", [.line("writer.setRawPart(part)")])
+            )
+        case .refused: break
+        case .typed(let body):
+            cases.append(
+                .label(
+                    "case .additionalProperties(let part):",
+                    [
+                        .line("writer.setName(part.name, filename: part.filename)"),
+                        .line(body.write("part.payload")),
+                    ]
+                )
+            )
+        }
+        return .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                name: "func encode",
+                parameters: [.init(label: "part writer", type: "inout OpenAPISwiftRuntime.MultipartPartWriter")],
+                effects: "throws",
+                body: [.block("switch self", cases)]
+            )
+        )
+    }
+}
+
+extension TranslatedMultipart.Body {
+
+    /// An expression that reads the body of `part`.
+    fileprivate var read: String {
+        mediaType.coding == .json
+            ? "try await part.json(\(Snippets.typeArgument(type)))" : "try part.rawBody()"
+    }
+
+    /// A statement that sets the body of `writer`.
+    fileprivate func write(_ value: String) -> String {
+        guard mediaType.coding == .json else {
+            return "try writer.setBody(\(value), contentType: \(stringLiteral(mediaType.normalized)))"
+        }
+        let closure: String = type.containsDate ? ", \(Snippets.writerClosure(type))" : ""
+        return "try writer.setJSONBody(\(value), contentType: \(stringLiteral(mediaType.withCharset))\(closure))"
+    }
+}
