@@ -170,6 +170,15 @@ struct DiagnosticsTests {
         #expect(generation.files["Types+Operations.swift"]?.contains("Body") == false)
     }
 
+    @Test func arraysOfBinaryDataHaveNoJSONFormEither() {
+        let generation = Generation(
+            schemas: """
+                    A: {type: object, properties: {a: {type: array, items: {type: string, contentEncoding: binary}}}}
+                """
+        )
+        #expect(generation.warnings.map { $0.contains("'a' is left out: binary data has no JSON form.") } == [true])
+    }
+
     @Test func namesThatAreOnlyRequiredAreLeftOut() {
         let generation = Generation(schemas: "    A: {type: object, required: [b, a], properties: {a: {type: string}}}")
         #expect(generation.warnings.count == 1)

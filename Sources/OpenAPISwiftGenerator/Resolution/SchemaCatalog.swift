@@ -137,6 +137,7 @@ struct SchemaCatalog: Sendable {
         if schema.kinds.first == .string, schema.format == "binary" || schema.contentEncoding == "binary" {
             return true
         }
+        if schema.reference == nil, case .array(let items) = shape(of: schema) { return isBinary(items) }
         if case .reference(let entry) = shape(of: schema), case .scalar(.body) = resolvedShape(of: entry.schema) {
             return true
         }

@@ -411,7 +411,7 @@ struct OperationTranslator {
     func isStream(_ type: SwiftType) -> Bool {
         switch type {
         case .body: true
-        case .alias(_, let inner): isStream(inner)
+        case .alias(_, let inner), .array(let inner): isStream(inner)
         default: false
         }
     }
