@@ -55,6 +55,10 @@ struct FieldRules {
             let plain = try stored(inner.plain, for: name, of: type, known: nil)
             if plain.isNull { return .null }
             value = .encrypted(plain)
+        case .double(let number) where !number.isFinite:
+            throw .badRequest("Invalid value, expected type DOUBLE.")
+        case .doubleList(let numbers) where !numbers.allSatisfy(\.isFinite):
+            throw .badRequest("Invalid value, expected type DOUBLE_LIST.")
         case .timestamp(let date):
             try checkWholeMilliseconds(date)
         case .timestampList(let dates):
@@ -123,10 +127,14 @@ struct FieldRules {
         }
     }
 
-    /// A number stands as a number, whatever its type: text is taken for one in replies only.
+    /// A number stands as a number, whatever its type, in lists too: text is taken for one in replies only.
     private func checkForm(of verbatim: FieldValue.Verbatim) throws(EmulatorError) {
-        guard let type = verbatim.type, [.int64, .double, .timestamp].contains(type) else { return }
-        if (try? verbatim.json.read([String: JSONRawValue].self))?["value"]?.kind == .string {
+        let numbers: [FieldType] = [.int64, .double, .timestamp, .int64List, .doubleList, .timestampList]
+        guard let type = verbatim.type, numbers.contains(type),
+            let value = (try? verbatim.json.read([String: JSONRawValue].self))?["value"]
+        else { return }
+        let elements = (try? value.read([JSONRawValue].self)) ?? [value]
+        guard !elements.contains(where: { $0.kind == .string }) else {
             throw .badRequest("Invalid value, expected type \(type.rawValue).")
         }
     }

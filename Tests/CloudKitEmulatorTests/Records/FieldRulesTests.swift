@@ -86,6 +86,16 @@ struct FieldRulesTests {
         #expect(try save(#"{"value":["a",null]}"#) == "BAD_REQUEST BadRequestException: Unexpected input")
     }
 
+    @Test func elementsOfListsObeyTheRulesOfTheirType() throws {
+        func expected(_ type: String) -> String { "BAD_REQUEST Invalid value, expected type \(type)." }
+        #expect(try save(#"{"value":1e300,"type":"TIMESTAMP"}"#) == expected("TIMESTAMP"))
+        #expect(try save(#"{"value":[1e300],"type":"TIMESTAMP_LIST"}"#) == expected("TIMESTAMP"))
+        #expect(try save(#"{"value":["nan"],"type":"DOUBLE_LIST"}"#) == expected("DOUBLE_LIST"))
+        #expect(try save(#"{"value":["5"],"type":"INT64_LIST"}"#) == expected("INT64_LIST"))
+        #expect(try save(#"{"value":[1,"5"],"type":"INT64_LIST"}"#) == expected("INT64_LIST"))
+        #expect(try save(#"{"value":["1000"],"type":"TIMESTAMP_LIST"}"#) == expected("TIMESTAMP_LIST"))
+    }
+
     @Test func theFirstValueFixesTheTypeOfAField() throws {
         #expect(try save(#"{"value":1}"#, after: #"{"value":1.5}"#) == mismatch("INT64", "DOUBLE"))
         #expect(try save(#"{"value":1}"#, after: #"{"value":1,"type":"TIMESTAMP"}"#) == mismatch("INT64", "TIMESTAMP"))
