@@ -71,7 +71,7 @@ extension EmulatorConfiguration {
         public var zonesPerDatabase = 1000
         /// Characters of the name of a record, zone or field: 255.
         public var nameLength = 255
-        /// Values of one `IN` or `NOT_IN` filter: natively 250.
+        /// Values of one filter that takes a list: natively 250 for `IN` and `NOT_IN`.
         public var valuesPerListFilter = 250
 
         /// The service's limits.

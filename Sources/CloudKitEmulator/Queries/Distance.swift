@@ -13,3 +13,8 @@ func distance(from start: Location, to end: Location) -> Double {
         sineOfLatitude * sineOfLatitude + cos(latitude1) * cos(latitude2) * sineOfLongitude * sineOfLongitude
     return 2 * earthRadius * asin(min(1, haversine.squareRoot()))
 }
+
+extension Location {
+    /// Whether latitude and longitude are within their ranges.
+    var isOnEarth: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
+}

@@ -56,6 +56,7 @@ struct QueryCondition {
             )
         }
         let value = Self.plain(filter.fieldValue)
+        let limit = configuration.limits.valuesPerListFilter
         switch comparator {
         case .equals, .notEquals:
             test = .equals([try Self.scalar(value, subject.kind)])
@@ -64,12 +65,7 @@ struct QueryCondition {
             guard filter.fieldValue.type?.rawValue.hasSuffix("_LIST") == true else {
                 throw .badRequest("BadRequestException: Unexpected input")
             }
-            let values = try Self.list(value, subject.kind)
-            let limit = configuration.limits.valuesPerListFilter
-            guard values.count <= limit else {
-                throw .badRequest("a filter compares with at most \(limit) values, not \(values.count)")
-            }
-            test = .equals(values)
+            test = .equals(try Self.list(value, subject.kind, limit: limit))
         case .lessThan: test = try Self.range(value, subject.kind, isBelow: true, isIncluded: false)
         case .lessThanOrEquals: test = try Self.range(value, subject.kind, isBelow: true, isIncluded: true)
         case .greaterThan: test = try Self.range(value, subject.kind, isBelow: false, isIncluded: false)
@@ -81,13 +77,14 @@ struct QueryCondition {
         case .listContains, .notListContains:
             test = .listContains([try Self.scalar(value, subject.kind.element)], all: true)
         case .listContainsAny, .notListContainsAny:
-            test = .listContains(try Self.list(value, subject.kind.element), all: false)
+            test = .listContains(try Self.list(value, subject.kind.element, limit: limit), all: false)
         case .listContainsAll, .notListContainsAll:
-            test = .listContains(try Self.list(value, subject.kind.element), all: true)
+            test = .listContains(try Self.list(value, subject.kind.element, limit: limit), all: true)
         case .near:
             guard case .location(let location) = value, let metres = filter.distance, metres >= 0 else {
                 throw .badRequest("NEAR needs a value of type LOCATION and a distance in metres")
             }
+            guard location.isOnEarth else { throw .badRequest("Invalid value, expected type LOCATION.") }
             test = .near(location, metres: metres)
         default:
             test = .containsTokens(try Self.tokens(value), all: comparator == .containsAllTokens)
@@ -123,6 +120,9 @@ extension QueryCondition {
 
     /// A value of the type of the field. An untagged whole number is an `INT64` and nothing else, as in records.
     private static func scalar(_ value: FieldValue, _ kind: FieldKind) throws(EmulatorError) -> FieldValue {
+        if case .timestamp(let date) = value, Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) == nil {
+            throw .badRequest("Invalid value, expected type TIMESTAMP.")
+        }
         if FieldKind(of: value) == kind { return value }
         throw .badRequest(
             kind.base == .reference
@@ -130,8 +130,12 @@ extension QueryCondition {
         )
     }
 
-    /// The elements of a list of a scalar type.
-    private static func list(_ value: FieldValue, _ kind: FieldKind) throws(EmulatorError) -> [FieldValue] {
+    /// The elements, at most `limit`, of a list of a scalar type.
+    private static func list(
+        _ value: FieldValue,
+        _ kind: FieldKind,
+        limit: Int
+    ) throws(EmulatorError) -> [FieldValue] {
         let elements: [FieldValue]
         switch value {
         case .stringList(let list): elements = list.map { .string($0) }
@@ -142,6 +146,9 @@ extension QueryCondition {
         case .referenceList(let list): elements = list.map { .reference($0) }
         case .unknown where value.stringListValue != nil: elements = []
         default: throw .badRequest("BadRequestException: Unexpected input")
+        }
+        guard elements.count <= limit else {
+            throw .badRequest("a filter compares with at most \(limit) values, not \(elements.count)")
         }
         var converted: [FieldValue] = []
         for element in elements { converted.append(try scalar(element, kind)) }

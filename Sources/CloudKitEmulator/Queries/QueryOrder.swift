@@ -42,6 +42,7 @@ struct QueryOrder {
             guard let location = relativeLocation.locationValue, subject.kind == FieldKind(.location) else {
                 throw .badRequest("relativeLocation needs a value and a field of type LOCATION")
             }
+            guard location.isOnEarth else { throw .badRequest("Invalid value, expected type LOCATION.") }
             return .distance(subject, from: location)
         }
         if subject.kind.isEncrypted { return .nothing }

@@ -140,7 +140,7 @@ struct FieldRules {
     }
 
     private func check(_ location: Location) throws(EmulatorError) {
-        guard abs(location.latitude) <= 90, abs(location.longitude) <= 180 else {
+        guard location.isOnEarth else {
             throw .badRequest("Invalid value, expected type LOCATION.")
         }
         if let timestamp = location.timestamp { try checkWholeMilliseconds(timestamp) }
