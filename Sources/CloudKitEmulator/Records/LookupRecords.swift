@@ -37,6 +37,7 @@ extension CloudKitEmulator {
         getCurrentSyncToken: Bool = false,
         as caller: Caller
     ) throws(EmulatorError) -> RecordPage {
+        try authorize(caller, on: address.scope)
         let limit = configuration.limits.recordsPerResponse
         guard lookups.count <= limit else {
             throw .badRequest("a request looks up at most \(limit) records, not \(lookups.count)")

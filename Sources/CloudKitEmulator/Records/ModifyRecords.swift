@@ -40,6 +40,7 @@ extension CloudKitEmulator {
         getCurrentSyncToken: Bool = false,
         as caller: Caller
     ) throws(EmulatorError) -> RecordPage {
+        try authorize(caller, on: address.scope)
         try checkBatch(operations)
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {

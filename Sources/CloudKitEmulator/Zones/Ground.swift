@@ -104,7 +104,7 @@ extension CloudKitEmulator {
     }
 
     /// Who may use which database at all. What they may do there is asked record by record.
-    private func authorize(_ caller: Caller, on scope: DatabaseScope) throws(EmulatorError) {
+    func authorize(_ caller: Caller, on scope: DatabaseScope) throws(EmulatorError) {
         guard scope != .public else { return }
         switch caller {
         case .user: return

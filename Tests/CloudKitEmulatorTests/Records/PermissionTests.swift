@@ -8,6 +8,17 @@ struct PermissionTests {
         try world.emulator.modifyRecords([operation], in: world.publicDatabase, as: caller).records.map(summary)
     }
 
+    @Test func credentialsAreJudgedBeforeArguments() throws {
+        let world = try World()
+        let operations = (0...200).map { RecordOperation.note(.create, "n\($0)") }
+        let lookups = (0...200).map { RecordLookup(recordName: "n\($0)") }
+        let refusals = [
+            refusal { try world.emulator.modifyRecords(operations, in: world.privateDatabase, as: .anonymous) },
+            refusal { try world.emulator.lookupRecords(lookups, in: world.privateDatabase, as: .anonymous) },
+        ]
+        #expect(refusals.allSatisfy { $0.hasPrefix("AUTHENTICATION_REQUIRED") }, "\(refusals)")
+    }
+
     @Test func everybodyReadsAndOnlyTheCreatorWrites() throws {
         let world = try World()
         let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
