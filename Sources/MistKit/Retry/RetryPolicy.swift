@@ -1,3 +1,4 @@
+import HTTPTypes
 import OpenAPISwiftRuntime
 
 /// When a failed request is sent again, and how long to wait before.
@@ -13,8 +14,9 @@ import OpenAPISwiftRuntime
 ///
 /// 1. **What the service says it did not do** is repeated whatever it was: ``CloudKitError/Code-swift.struct/throttled``,
 ///    ``CloudKitError/Code-swift.struct/tryAgainLater``, ``CloudKitError/Code-swift.struct/zoneBusy``, a request on the
-///    wrong connection (``CloudKitError/Code-swift.struct/misdirectedRequest``), and any failure with a `retryAfter`. So is
-///    a request that was never sent, as no connection came about. Nothing was stored, so nothing can be stored twice.
+///    wrong connection (``CloudKitError/Code-swift.struct/misdirectedRequest``), any failure of the service with a
+///    `retryAfter`, and a 503 with a `Retry-After`. So is a request that was never sent, as no connection came about.
+///    Nothing was stored, so nothing can be stored twice.
 /// 2. **What only reads** is repeated as well after a lost connection, a proxy's 502, 503 or 504, and an internal error:
 ///    reading twice does no harm.
 /// 3. **What writes** is not repeated after those. The reply is lost, the write perhaps not: a second `create` without
@@ -104,7 +106,10 @@ public struct RetryPolicy: Hashable, Sendable {
         switch error.code {
         case .throttled, .tryAgainLater, .zoneBusy, .misdirectedRequest: true
         case .network where (error.cause as? TransportError)?.code == .connectionFailed: true
-        case .network, .serviceUnavailable, .internalError: onlyReads || error.retryAfter != nil
+        // A gateway that answers 502 or 504 handed the request on; what became of it nobody knows.
+        case .serviceUnavailable: onlyReads || (error.retryAfter != nil && error.httpStatus == .serviceUnavailable)
+        case .unexpectedResponse: onlyReads && error.retryAfter != nil
+        case .network, .internalError: onlyReads || error.retryAfter != nil
         case .cancelled: false
         default: error.retryAfter != nil
         }

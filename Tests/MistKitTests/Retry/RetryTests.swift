@@ -68,6 +68,8 @@ struct RetryTests {
             let failures: [(@Sendable () throws -> (HTTPResponse, HTTPBody?), CloudKitError.Code)] = [
                 ({ throw ConnectionReset() }, .network),
                 ({ reply(.gatewayTimeout, "") }, .serviceUnavailable),
+                ({ reply(.gatewayTimeout, "", headers: ["Retry-After": "5"]) }, .serviceUnavailable),
+                ({ reply(.badGateway, "", headers: ["Retry-After": "5"]) }, .serviceUnavailable),
                 ({ reply(.internalServerError, #"{"serverErrorCode":"INTERNAL_ERROR"}"#) }, .internalError),
             ]
             for (answer, code) in failures {
