@@ -26,6 +26,8 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         enum State {
             case after(Page.Token?)
+            /// The last page said that the next one begins where it did itself.
+            case stuck
             case finished
         }
 
@@ -38,15 +40,25 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
         /// - Returns: The page, which may be empty; `nil` when nothing more waits.
         /// - Throws: The error of the request; there are no further pages after it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CloudKitError) -> Page? {
-            guard case .after(let token) = state else { return nil }
+            let token: Page.Token?
+            switch state {
+            case .after(let next): token = next
+            case .stuck:
+                state = .finished
+                throw .endlessPages(operation: pages.operation)
+            case .finished: return nil
+            }
             state = .finished
             if Task.isCancelled { throw .cancelled(operation: pages.operation) }
             let page = try await pages.fetchPage(token)
             if page.moreComing {
-                guard page.token != token || !page.isEmpty else {
+                if page.token != token {
+                    state = .after(page.token)
+                } else if page.isEmpty {
                     throw .endlessPages(operation: pages.operation)
+                } else {
+                    state = .stuck
                 }
-                state = .after(page.token)
             }
             return page
         }

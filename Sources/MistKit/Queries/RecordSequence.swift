@@ -132,6 +132,8 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         public struct Iterator: AsyncIteratorProtocol {
             enum State {
                 case after(marker: String?)
+                /// The last page said that the next one begins where it did itself.
+                case stuck
                 case finished
             }
 
@@ -146,15 +148,25 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(CloudKitError) -> RecordPage<Model>? {
-                guard case .after(let marker) = state else { return nil }
+                let marker: String?
+                switch state {
+                case .after(let next): marker = next
+                case .stuck:
+                    state = .finished
+                    throw .endlessPages(operation: "queryRecords")
+                case .finished: return nil
+                }
                 state = .finished
                 if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
                 let page = try await records.fetchPage(marker)
                 if let next = page.marker {
-                    guard next != marker || !page.results.isEmpty else {
+                    if next != marker {
+                        state = .after(marker: next)
+                    } else if page.results.isEmpty {
                         throw .endlessPages(operation: "queryRecords")
+                    } else {
+                        state = .stuck
                     }
-                    state = .after(marker: next)
                 }
                 return page
             }
@@ -172,11 +184,11 @@ public struct RecordPage<Model: Sendable>: Sendable {
 }
 
 extension CloudKitError {
-    /// A server that says "more is coming" for ever and sends nothing.
+    /// A server that says "more is coming" for ever and stays where it is.
     static func endlessPages(operation: String) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,
-            message: "The server sent an empty page and said that the next one begins where this one did."
+            message: "The server said that the next page begins where this one did."
         )
         error.operation = operation
         return error

@@ -98,6 +98,17 @@ struct ChangesTests {
         #expect(transport.sent.count == 2)
     }
 
+    @Test func aFeedThatRepeatsAPageIsNotFollowedForEver() async throws {
+        let transport = FakeTransport(
+            json: #"{"syncToken":"d","moreComing":true,"zones":[{"zoneID":{"zoneName":"Notes"}}]}"#
+        )
+        let error = try await failure { () async throws(CloudKitError) in
+            for try await _ in fakeService(transport).privateDatabase.changes() {}
+        }
+        #expect(error.code == .unexpectedResponse)
+        #expect(transport.sent.count == 2)
+    }
+
     @Test func anEmptyTokenIsNone() {
         #expect(ZoneChangeToken("") == nil)
         #expect(DatabaseChangeToken("") == nil)

@@ -88,6 +88,14 @@ struct RecordSequenceTests {
         #expect(transport.sent.count == 2)
     }
 
+    @Test func aServerThatRepeatsAPageIsNotFollowedForEver() async throws {
+        let transport = FakeTransport(json: #"{"records":[\#(note("a"))],"continuationMarker":"m"}"#)
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        let error = try await failure { () async throws(CloudKitError) in try await records.collect() }
+        #expect(error.code == .unexpectedResponse)
+        #expect(transport.sent.count == 2)
+    }
+
     @Test func aCancelledTaskStopsAtTheNextRecord() async throws {
         let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
