@@ -218,7 +218,7 @@ extension RecordOperation {
 
 extension ZoneID {
     /// Whether both name one zone, as far as both say; only responses always name the owner.
-    fileprivate func isSame(as other: ZoneID) -> Bool {
+    func isSame(as other: ZoneID) -> Bool {
         zoneName == other.zoneName && (owner == nil || other.owner == nil || owner == other.owner)
     }
 }

@@ -157,11 +157,11 @@ enum ZoneResults {
         let inOrder =
             results.count == zoneIDs.count
             && zip(results, zoneIDs).allSatisfy { result, zoneID in
-                result.zoneName == nil || result.zoneName == zoneID.zoneName
+                result.zoneID?.isSame(as: zoneID) ?? true
             }
         if inOrder { return zip(results, zoneIDs).map { Result($0, requested: $1, in: reply.origin) } }
         return zoneIDs.map { zoneID in
-            if let result = results.first(where: { $0.zoneName == zoneID.zoneName }) {
+            if let result = results.first(where: { $0.zoneID?.isSame(as: zoneID) == true }) {
                 return Result(result, requested: zoneID, in: reply.origin)
             }
             var error = CloudKitError(
@@ -176,10 +176,10 @@ enum ZoneResults {
 }
 
 extension ZoneResult {
-    fileprivate var zoneName: String? {
+    fileprivate var zoneID: ZoneID? {
         switch self {
-        case .zone(let zone): zone.zoneID.zoneName
-        case .failure(let error): error.zoneID?.zoneName
+        case .zone(let zone): zone.zoneID
+        case .failure(let error): error.zoneID
         }
     }
 }

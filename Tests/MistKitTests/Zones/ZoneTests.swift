@@ -56,6 +56,13 @@ struct ZoneTests {
         }
     }
 
+    @Test func zonesOfOneNameAndTwoOwnersAreNotMixedUp() async throws {
+        let transport = FakeTransport(json: #"{"zones":[{"zoneID":{"zoneName":"Notes","ownerRecordName":"_bob"}}]}"#)
+        let zones = ["_alice", "_bob"].map { ZoneID(zoneName: "Notes", ownerRecordName: $0) }
+        let results = try await fakeService(transport).sharedDatabase.fetchZones(zones)
+        #expect(results.map { try? $0.get().zoneID.ownerRecordName } == [nil, "_bob"])
+    }
+
     @Test func manyZonesHaveOneResultEach() async throws {
         let transport = FakeTransport(
             json: """
