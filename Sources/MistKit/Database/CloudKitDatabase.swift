@@ -11,8 +11,8 @@
 /// ## One and many
 ///
 /// A call about one record throws when the record fails. A call about many returns one result per record, in the order
-/// of the request; it throws only when nothing at all was done. Many means any number: more than the service takes at a
-/// time (200) are sent in several requests, one after the other.
+/// of the request; it throws only when nothing at all was done. Of records, many means any number: more than the service
+/// takes at a time (200) are sent in several requests, one after the other. Zones are sent in one request.
 ///
 /// ## Change tags
 ///
