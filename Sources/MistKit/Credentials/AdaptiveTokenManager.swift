@@ -7,7 +7,8 @@ public import HTTPTypes
 /// let service = CloudKitService(containerIdentifier: "iCloud.com.example", tokenManager: manager)
 /// do {
 ///     _ = try await service.privateDatabase.fetchZones()
-/// } catch where error.code == .authenticationRequired {
+/// } catch {
+///     guard error.code == .authenticationRequired else { throw error }
 ///     manager.signIn(webAuthToken: try await askThePerson(error.redirectURL))
 /// }
 /// // before: GET /database/1/iCloud.com.example/development/private/zones/list?ckAPIToken=...

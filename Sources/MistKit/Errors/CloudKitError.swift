@@ -12,7 +12,8 @@ import OpenAPISwiftRuntime
 /// ```swift
 /// do {
 ///     try await database.update(note)
-/// } catch where error.code == .conflict {
+/// } catch {
+///     guard error.code == .conflict else { throw error }
 ///     // Somebody else changed the record since it was fetched: fetch it again, merge, update.
 /// }
 /// ```
