@@ -12,7 +12,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await Settings.read(flags: connection)
-        let connection = try await Connection.open(self.connection)
+        let connection = try Connection.open(settings, logger: Connection.logger(verbose: connection.verbose))
         func line(_ title: String, _ text: String) {
             Terminal.writeLine(title + String(repeating: " ", count: max(1, 14 - title.count)) + text)
         }

@@ -35,12 +35,10 @@ struct QueryCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Records a page, 200 at most.", valueName: "count"))
     var pageSize: Int?
 
-    @Option(help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"))
-    var fields: String?
-
     @Flag(help: "Search all zones.")
     var zoneWide = false
 
+    @OptionGroup var fields: FieldOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
@@ -64,7 +62,7 @@ struct QueryCommand: AsyncParsableCommand {
             matching: query,
             inZone: zone.zoneID,
             zoneWide: zoneWide,
-            desiredKeys: fields.map { $0.split(separator: ",").map(String.init) },
+            desiredKeys: fields.desiredKeys,
             pageSize: pageSize ?? limit.map { min($0, 200) }
         )
         for try await result in records.results {
@@ -83,9 +81,7 @@ struct LookupCommand: AsyncParsableCommand {
     @Argument(help: "The records' names.")
     var names: [String]
 
-    @Option(help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"))
-    var fields: String?
-
+    @OptionGroup var fields: FieldOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
@@ -96,7 +92,7 @@ struct LookupCommand: AsyncParsableCommand {
         let results = try await database.fetch(
             names,
             inZone: zone.zoneID,
-            desiredKeys: fields.map { $0.split(separator: ",").map(String.init) }
+            desiredKeys: fields.desiredKeys
         )
         for result in results { try outcome.append(result) }
         try outcome.finish()

@@ -16,6 +16,17 @@ struct ZoneOptions: ParsableArguments {
     }
 }
 
+/// The fields that a command fetches.
+struct FieldOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"))
+    var fields: String?
+
+    /// The fields' names; nil where all are meant.
+    var desiredKeys: [String]? {
+        fields.map { $0.split(separator: ",").map(String.init) }
+    }
+}
+
 /// Records that come from a file or from standard input.
 enum RecordInput {
     /// Reads one record, an array of records, or one record a line, each as CloudKit Web Services writes them.

@@ -120,7 +120,7 @@ struct Connection {
         return Connection(service: service, scope: scope ?? .private, place: .embedded(embedded), identity: .user)
     }
 
-    private static func logger(verbose: Bool) -> Logger {
+    static func logger(verbose: Bool) -> Logger {
         var logger = Logger(label: "mistkit") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = verbose ? .debug : .error
         return logger
