@@ -205,6 +205,17 @@ let package = Package(
                 dependencies: ([name] + others).map { .target(name: $0) }
             )
         }
+        + [
+            // What generated code does, called as a program would call it.
+            .testTarget(
+                name: "OpenAPISwiftBehaviourTests",
+                dependencies: [
+                    "OpenAPISwiftRuntime",
+                    "StreamingJSON",
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                ]
+            )
+        ]
 )
 
 for target in package.targets {
