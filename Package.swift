@@ -23,6 +23,9 @@ let package = Package(
         // The command-line tools.
         .executable(name: "mistkit", targets: ["MistKitCLI"]),
         .executable(name: "openapi-swift", targets: ["openapi-swift"]),
+        // The latter with each build of a target, or once as `swift package generate-code-from-openapi`.
+        .plugin(name: "OpenAPISwiftPlugin", targets: ["OpenAPISwiftPlugin"]),
+        .plugin(name: "GenerateOpenAPI", targets: ["GenerateOpenAPI"]),
     ],
     dependencies: [
         // HTTP requests, responses and header fields as values.
@@ -94,6 +97,22 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
+        .plugin(name: "OpenAPISwiftPlugin", capability: .buildTool(), dependencies: ["openapi-swift"]),
+        .plugin(
+            name: "GenerateOpenAPI",
+            capability: .command(
+                intent: .custom(
+                    verb: "generate-code-from-openapi",
+                    description: "Generates Swift from the OpenAPI documents of targets into their folders."
+                ),
+                permissions: [
+                    .writeToPackageDirectory(reason: "The Swift that is generated is kept beside its document.")
+                ]
+            ),
+            dependencies: ["openapi-swift"]
+        ),
+        // What both plugins share, a folder that is linked into each of them.
+        .testTarget(name: "OpenAPISwiftPluginTests", dependencies: ["OpenAPISwiftGenerator"]),
         .target(name: "CloudKitModel", dependencies: ["StreamingJSON"]),
         .target(
             name: "CloudKitWebServices",
@@ -218,7 +237,7 @@ let package = Package(
         ]
 )
 
-for target in package.targets {
+for target in package.targets where target.type != .plugin {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

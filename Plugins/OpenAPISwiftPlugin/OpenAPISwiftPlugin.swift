@@ -1,0 +1,49 @@
+import Foundation
+import PackagePlugin
+
+/// Generates Swift from the OpenAPI document of a target each time the target is built, and only if something changed.
+@main
+struct OpenAPISwiftPlugin: BuildToolPlugin {
+    func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
+        guard let target = target as? SwiftSourceModuleTarget else { throw PluginError.noSwift(in: target.name) }
+        let files = try GeneratorFiles(of: target.name, among: target.sourceFiles.map(\.url))
+        return [
+            try command(
+                for: files,
+                of: target.name,
+                tool: context.tool(named: "openapi-swift").url,
+                folder: context.pluginWorkDirectoryURL
+            )
+        ]
+    }
+
+    private func command(for files: GeneratorFiles, of target: String, tool: URL, folder: URL) throws -> Command {
+        let output = folder.appending(path: GeneratorFiles.outputFolder, directoryHint: .isDirectory)
+        return .buildCommand(
+            displayName: "Generating Swift for \(target) from \(files.document.lastPathComponent)",
+            executable: tool,
+            arguments: files.arguments(writingTo: output, plugin: "build"),
+            environment: [:],
+            inputFiles: [files.configuration, files.document] + files.others,
+            outputFiles: GeneratorFiles.outputNames.map { output.appending(path: $0) }
+        )
+    }
+}
+
+#if canImport(XcodeProjectPlugin)
+    import XcodeProjectPlugin
+
+    extension OpenAPISwiftPlugin: XcodeBuildToolPlugin {
+        func createBuildCommands(context: XcodePluginContext, target: XcodeTarget) throws -> [Command] {
+            let files = try GeneratorFiles(of: target.displayName, among: target.inputFiles.map(\.url))
+            return [
+                try command(
+                    for: files,
+                    of: target.displayName,
+                    tool: context.tool(named: "openapi-swift").url,
+                    folder: context.pluginWorkDirectoryURL
+                )
+            ]
+        }
+    }
+#endif
