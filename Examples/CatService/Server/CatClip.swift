@@ -9,7 +9,8 @@ struct CatClip: AsyncSequence, Sendable {
     /// Each character is a square of this many pixels.
     static let scale = 16
 
-    private static let header = "YUV4MPEG2 W\(face[0].count * scale) H\(face.count * scale) F\(framesPerSecond):1 Ip Cmono\n"
+    private static let header =
+        "YUV4MPEG2 W\(face[0].count * scale) H\(face.count * scale) F\(framesPerSecond):1 Ip Cmono\n"
     private static let face = [
         "..X......X..",
         ".X.X....X.X.",
