@@ -70,6 +70,9 @@ final class Wire: ClientTransport {
         get throws { try #require(sent.withLock { $0 }) }
     }
 
+    /// Whether nothing was sent.
+    var isSilent: Bool { sent.withLock { $0 == nil } }
+
     /// The path and query of the last request.
     var target: String {
         get throws { try String(#require(request.start.split(separator: " ").last)) }
@@ -132,6 +135,26 @@ func received<Input: Sendable, Output>(
 /// What a handler was called with.
 private final class Kept<Input: Sendable>: Sendable {
     let input = Mutex<Input?>(nil)
+}
+
+/// The whole text of a body.
+func text(_ body: HTTPBody?) async throws -> String {
+    try await String(collecting: #require(body), upTo: 1 << 20)
+}
+
+/// The name of an enumeration's case.
+func caseName(_ value: Any) -> String {
+    Mirror(reflecting: value).children.first?.label ?? "\(value)"
+}
+
+extension HTTPBody {
+    /// A body that comes byte by byte, once, of a length nobody knows.
+    static func dripping(_ text: String) -> HTTPBody {
+        let (bytes, continuation) = AsyncStream<ArraySlice<UInt8>>.makeStream()
+        for byte in text.utf8 { continuation.yield([byte]) }
+        continuation.finish()
+        return HTTPBody(bytes, length: .unknown)
+    }
 }
 
 extension HTTPField.Name {
