@@ -1,30 +1,62 @@
 public import StreamingJSON
 
+/// How a member of a form is spread, where the document says it.
+@_spi(Generated) public struct FormMemberStyle: Sendable {
+    var style: ParameterStyle
+    var explode: Bool
+
+    /// Creates a style.
+    public init(_ style: ParameterStyle, explode: Bool) {
+        self.style = style
+        self.explode = explode
+    }
+}
+
 extension WritableMessage {
 
     /// Sets the body to the members of a value, URL-encoded, in the order of their names.
-    @_spi(Generated) public mutating func setFormBody<T: JSONWritable>(_ value: T, contentType: String) throws {
-        try setFormBody(value, contentType: contentType) { (value: T, writer: inout JSONWriter) in
-            value.write(json: &writer)
-        }
+    @_spi(Generated) public mutating func setFormBody<T: JSONWritable>(
+        _ value: T,
+        contentType: String,
+        styles: [String: FormMemberStyle] = [:]
+    ) throws {
+        try setFormBody(
+            value,
+            contentType: contentType,
+            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            styles: styles
+        )
     }
 
     /// Sets the body to the members of a value that a closure writes, URL-encoded, in the order of their names.
+    ///
+    /// Several values of a member are written one after the other with its name unless its style says otherwise.
     @_spi(Generated) public mutating func setFormBody<T>(
         _ value: T,
         contentType: String,
-        _ write: (T, inout JSONWriter) -> Void
+        _ write: (T, inout JSONWriter) -> Void,
+        styles: [String: FormMemberStyle] = [:]
     ) throws {
-        let parts: ParameterValue = try ParameterEncoder.value(
-            of: value,
-            named: "body",
-            dates: configuration.dateTranscoder,
-            write
-        )
-        guard case .members = parts else { throw GeneratedCodeError.notForm }
-        let text: String = try ParameterEncoder.query(parts, named: "body", style: .form, explode: true)
+        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dateTranscoder, write)
+        let jsonMembers: [String] = styles.filter { $0.value.style == .json }.map(\.key)
+        guard case .members(let members) = try ParameterValue(json: json, jsonMembers: Set(jsonMembers)) else {
+            throw GeneratedCodeError.notForm
+        }
+        let items: [String] = try members.flatMap { (member: ParameterValue.Member) in
+            let style: FormMemberStyle = styles[member.name] ?? FormMemberStyle(.form, explode: true)
+            if style.style == .form, style.explode, case .members = member.value {
+                // Its members would be taken for the form's.
+                throw GeneratedCodeError.nestedParameter(member.name)
+            }
+            return try ParameterEncoder.items(
+                member.value,
+                named: member.name,
+                style: style.style,
+                explode: style.explode
+            )
+        }
         // Every other plus is encoded, and every `%20` is a space: a percent sign of the value is `%25`.
-        let bytes: [UInt8] = FormText.pluses(in: text)
+        let bytes: [UInt8] = FormText.pluses(in: items.joined(separator: "&"))
         try setBody(HTTPBody(bytes), contentType: contentType)
     }
 }
@@ -32,8 +64,16 @@ extension WritableMessage {
 extension ReadableMessage {
 
     /// The body as the members of a value, URL-encoded.
-    @_spi(Generated) public func form<T: JSONReadable>(_ shape: ParameterShape, _ type: T.Type) async throws -> T {
-        try await form(shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+    @_spi(Generated) public func form<T: JSONReadable>(
+        _ shape: ParameterShape,
+        _ type: T.Type,
+        styles: [String: FormMemberStyle] = [:]
+    ) async throws -> T {
+        try await form(
+            shape,
+            { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) },
+            styles: styles
+        )
     }
 
     /// The body as the members of a value that a closure reads, URL-encoded.
@@ -41,12 +81,12 @@ extension ReadableMessage {
     /// Of a member that the shape does not make an array, the first value counts. Members that the shape does not know are ignored.
     @_spi(Generated) public func form<T>(
         _ shape: ParameterShape,
-        _ read: (inout JSONReader) throws(JSONError) -> T
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        styles: [String: FormMemberStyle] = [:]
     ) async throws -> T {
-        guard let body else { throw GeneratedCodeError.missingBody }
-        let bytes: ArraySlice<UInt8> = try await ArraySlice(collecting: body, upTo: .max)
+        let bytes: ArraySlice<UInt8> = try await bufferedBody()
         return try ParameterDecoder.read(
-            .members(try FormText.members(of: bytes)),
+            .members(try FormText.members(of: bytes, shape, styles: styles)),
             shape,
             named: "body",
             dates: configuration.dateTranscoder,
@@ -73,28 +113,43 @@ private enum FormText {
         return bytes
     }
 
-    /// The members in the order of their first values.
-    static func members(of bytes: ArraySlice<UInt8>) throws -> [(name: String, values: [String])] {
-        var members: [(name: String, values: [String])] = []
-        var indices: [String: Int] = [:]
-        for item in bytes.split(separator: UInt8(ascii: "&")) {
+    /// The members in the order of their first values, those with a style of their own at the end.
+    static func members(
+        of bytes: ArraySlice<UInt8>,
+        _ shape: ParameterShape,
+        styles: [String: FormMemberStyle]
+    ) throws -> [ParameterValue.Member] {
+        let items: [ParameterItem] = try bytes.split(separator: UInt8(ascii: "&")).map { (item: ArraySlice<UInt8>) in
             guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else {
                 throw GeneratedCodeError.malformedForm(String(decoding: item.prefix(60), as: UTF8.self))
             }
-            let name: String = decode(item[..<equals])
-            let value: String = decode(item[(equals + 1)...])
-            if let index = indices[name] {
-                members[index].values.append(value)
-            } else {
-                indices[name] = members.count
-                members.append((name, [value]))
-            }
+            let value = String(decoding: spaced(item[(equals + 1)...]), as: UTF8.self)
+            let name = String(decoding: PercentEncoding.decode(spaced(item[..<equals])), as: UTF8.self)
+            return ParameterItem(name: name, value: value[...])
         }
-        return members
+        var members = MemberCollector()
+        var styled: [ParameterValue.Member] = []
+        for (name, style) in styles.sorted(by: { $0.key < $1.key }) {
+            guard let member = shape.member(name) else { continue }
+            let value: ParameterValue? = try items.parts(of: name, member, style: style.style, explode: style.explode)
+            if let value { styled.append(ParameterValue.Member(name: name, value: value)) }
+        }
+        for item in items where styles.isEmpty || styles[item.owner] == nil {
+            members.add(PercentEncoding.decode(item.value), to: item.name)
+        }
+        return members.members + styled
     }
 
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> String {
-        let spaced: [UInt8] = bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-        return String(decoding: PercentEncoding.decode(spaced), as: UTF8.self)
+    private static func spaced(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    }
+}
+
+extension ParameterItem {
+
+    /// The name of the member that the item belongs to: `k` in `k[a]=1`.
+    fileprivate var owner: String {
+        guard name.hasSuffix("]"), let bracket = name.utf8.firstIndex(of: UInt8(ascii: "[")) else { return name }
+        return String(name[..<bracket])
     }
 }

@@ -43,6 +43,27 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         GeneratedCodeError(.internalServerError, "The value of '\(name)' nests deeper than its style can express.")
     }
 
+    static func delimiterInParameter(_ name: String, _ delimiter: Character) -> GeneratedCodeError {
+        GeneratedCodeError(
+            .internalServerError,
+            "A value of '\(name)' holds '\(delimiter)', which stands between values in its style."
+        )
+    }
+
+    static func inexpressibleParameter(_ name: String, in place: String) -> GeneratedCodeError {
+        GeneratedCodeError(
+            .internalServerError,
+            "The value of '\(name)' has characters that a \(place) cannot hold as they are."
+        )
+    }
+
+    static func bodyTooLarge(limit: Int) -> GeneratedCodeError {
+        GeneratedCodeError(
+            .contentTooLarge,
+            "The body is longer than \(limit) bytes, the maximumBufferedBytes of the configuration."
+        )
+    }
+
     static func malformedAccept(_ text: String) -> GeneratedCodeError {
         GeneratedCodeError(.badRequest, "The Accept header '\(text)' cannot be read.")
     }

@@ -24,8 +24,11 @@ extension ReadableMessage {
     /// A message without a content type, or with one that cannot be read, counts as the first.
     @_spi(Generated) public func matchContentType(_ documented: [String]) throws -> Int {
         guard let field = headerFields[.contentType] else { return 0 }
-        // The common case, spelled as we write it ourselves.
+        // The common cases, spelled as we write them ourselves.
         if let index = documented.firstIndex(of: field) { return index }
+        if field.hasSuffix("; charset=utf-8"), let index = documented.firstIndex(of: String(field.dropLast(15))) {
+            return index
+        }
         guard let received = ContentType(field), !received.isWildcard else { return 0 }
         var best: (index: Int, score: Int)?
         for (index, text) in documented.enumerated() {
@@ -44,6 +47,19 @@ extension ReadableMessage {
         return body
     }
 
+    /// All bytes of the body, as many as the configuration allows.
+    ///
+    /// Bytes that are in memory already are never too many.
+    func bufferedBody() async throws -> ArraySlice<UInt8> {
+        guard let body else { throw GeneratedCodeError.missingBody }
+        if let bytes = body.bufferedBytes { return bytes }
+        do {
+            return try await ArraySlice(collecting: body, upTo: configuration.maximumBufferedBytes)
+        } catch let error as HTTPBodyError where error.code == .tooManyBytes {
+            throw GeneratedCodeError.bodyTooLarge(limit: configuration.maximumBufferedBytes)
+        }
+    }
+
     /// The body as one JSON value.
     @_spi(Generated) public func json<T: JSONReadable>(_ type: T.Type) async throws -> T {
         try await json { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
@@ -53,13 +69,7 @@ extension ReadableMessage {
     @_spi(Generated) public func json<T>(
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) async throws -> T {
-        guard let body else { throw GeneratedCodeError.missingBody }
-        let bytes: ArraySlice<UInt8>
-        if let buffered = body.bufferedBytes {
-            bytes = buffered
-        } else {
-            bytes = try await ArraySlice(collecting: body, upTo: .max)
-        }
+        let bytes: ArraySlice<UInt8> = try await bufferedBody()
         return try CurrentConfiguration.$dateTranscoder.withValue(configuration.dateTranscoder) {
             let input: ArraySlice<UInt8> = bytes
             return try JSONReader.withReader(over: input.span) { (reader: inout JSONReader) throws(JSONError) -> T in
@@ -86,8 +96,13 @@ extension ReadableMessage {
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) throws -> T? {
         guard let text = try field(name) else { return nil }
+        let decode: (Substring) -> String =
+            switch configuration.headerValueEncoding {
+            case .percentEncoded: { PercentEncoding.decode(ContentType.trimmed($0)) }
+            case .plain: { String(ContentType.trimmed($0)) }
+            }
         return try ParameterDecoder.read(
-            ParameterDecoder.simple(text, shape),
+            ParameterDecoder.delimited(text[...], shape, named: name, decode),
             shape,
             named: name,
             dates: configuration.dateTranscoder,
@@ -164,58 +179,5 @@ extension ReadableMessage {
     private func field(_ name: String) throws -> String? {
         guard let name = HTTPField.Name(name) else { return nil }
         return headerFields[name]
-    }
-}
-
-/// A content type taken apart for comparison.
-struct ContentType {
-    private var type: Substring
-    private var subtype: Substring
-    private var parameters: [(name: String, value: Substring)] = []
-
-    init?(_ text: String) {
-        let parts: [Substring] = text.split(separator: ";")
-        guard let name = parts.first else { return nil }
-        let halves: [Substring] = name.split(separator: "/", omittingEmptySubsequences: false)
-        guard halves.count == 2 else { return nil }
-        type = ContentType.trimmed(halves[0])
-        subtype = ContentType.trimmed(halves[1])
-        guard !type.isEmpty, !subtype.isEmpty else { return nil }
-        for part in parts.dropFirst() {
-            let sides: [Substring] = part.split(separator: "=", maxSplits: 1)
-            guard sides.count == 2 else { continue }
-            parameters.append((ContentType.trimmed(sides[0]).lowercased(), ContentType.trimmed(sides[1])))
-        }
-    }
-
-    var isWildcard: Bool { type == "*" || subtype == "*" }
-
-    /// How well a received type fits this documented one; `nil` when it does not.
-    func score(of received: ContentType) -> Int? {
-        if type == "*" { return 0 }
-        guard type.lowercased() == received.type.lowercased() else { return nil }
-        if subtype == "*" { return 1 }
-        guard subtype.lowercased() == received.subtype.lowercased() else { return nil }
-        for parameter in parameters {
-            let isFound: Bool = received.parameters.contains {
-                $0.name == parameter.name && $0.value.lowercased() == parameter.value.lowercased()
-            }
-            guard isFound else { return nil }
-        }
-        return 2 + parameters.count
-    }
-
-    /// Whether an entry of an Accept header admits a content type.
-    static func accepts(_ entry: Substring, _ contentType: ContentType) -> Bool {
-        guard var accepted = ContentType(String(entry)) else { return false }
-        accepted.parameters = []
-        return accepted.score(of: contentType) != nil
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text: Substring = text
-        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
-        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text.removeLast() }
-        return text
     }
 }

@@ -28,13 +28,19 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void
     ) throws {
         guard let value, let field = HTTPField.Name(name) else { return }
-        let parts: ParameterValue = try ParameterEncoder.value(
-            of: value,
-            named: name,
-            dates: configuration.dateTranscoder,
-            write
-        )
-        headerFields[field] = ParameterEncoder.simple(parts)
+        let parts: ParameterValue = try ParameterEncoder.value(of: value, dates: configuration.dateTranscoder, write)
+        switch configuration.headerValueEncoding {
+        case .percentEncoded: headerFields[field] = try ParameterEncoder.simple(parts, named: name)
+        case .plain:
+            var isList = true
+            if case .text = parts { isList = false }
+            headerFields[field] = try ParameterEncoder.simple(parts, named: name) { (text: String) in
+                guard HTTPField.isValidValue(text), !isList || !text.utf8.contains(UInt8(ascii: ",")) else {
+                    throw GeneratedCodeError.inexpressibleParameter(name, in: "header field")
+                }
+                return text
+            }
+        }
     }
 
     /// Adds a header field as JSON unless the value is `nil`.
@@ -59,8 +65,22 @@ extension WritableMessage {
     @_spi(Generated) public mutating func setBody(_ body: HTTPBody, contentType: String) throws {
         try checkContentType(contentType)
         self.body = body
-        headerFields[.contentType] = contentType
+        setContentType(contentType)
         if case .known(let length) = body.length { headerFields[.contentLength] = String(length) }
+    }
+
+    /// Says of which type the body is.
+    ///
+    /// A documented range such as `image/*` is no type to send: what was set before stays, or else `*/*` is any bytes, and of
+    /// other ranges nothing is said.
+    private mutating func setContentType(_ contentType: String) {
+        guard contentType.utf8.contains(UInt8(ascii: "*")), ContentType(contentType)?.isWildcard == true else {
+            headerFields[.contentType] = contentType
+            return
+        }
+        if headerFields[.contentType] == nil, contentType.hasPrefix("*") {
+            headerFields[.contentType] = "application/octet-stream"
+        }
     }
 
     /// Sets the body to a JSON value.

@@ -12,8 +12,16 @@ import StreamingJSON
     case form
     /// `1,2`.
     case simple
-    /// `k[a]=1&k[b]=2`.
+    /// `k[a]=1&k[b]=2`, and `k[a][b]=1` for what nests deeper.
     case deepObject
+    /// `k=1%202`.
+    case spaceDelimited
+    /// `k=1%7C2`.
+    case pipeDelimited
+    /// `k=1; k=2`, with values as they are: nothing is percent-encoded.
+    case cookie
+    /// `k={"a":1}`, percent-encoded.
+    case json
 }
 
 /// What the text of a parameter stands for. Text has no types of its own, the document has.
@@ -26,130 +34,429 @@ import StreamingJSON
     case boolean
     /// Several of one shape.
     case array(ParameterShape)
+    /// Several of one shape, as a member that an object must have: where none is written, there are none.
+    case requiredArray(ParameterShape)
     /// Named members.
     case object([String: ParameterShape], additional: ParameterShape?)
     /// The first that can be read.
     case choice([ParameterShape])
     /// Whatever the text looks like.
     case any
+    /// JSON as it stands.
+    case json
+
+    /// The shape of each of several, if there can be several.
+    fileprivate var element: ParameterShape? {
+        switch self {
+        case .array(let element), .requiredArray(let element): element
+        default: nil
+        }
+    }
+
+    /// Whether the parameter can have members.
+    var isObject: Bool {
+        switch self {
+        case .object: true
+        case .choice(let shapes): shapes.contains(where: \.isObject)
+        default: false
+        }
+    }
+
+}
+
+extension ParameterShape {
+
+    /// The shape of a member, if there can be one of the name.
+    func member(_ name: String) -> ParameterShape? {
+        switch self {
+        case .object(let known, let additional): known[name] ?? additional
+        case .choice(let shapes): shapes.lazy.compactMap { $0.member(name) }.first
+        default: nil
+        }
+    }
 }
 
 /// A parameter's value between its Swift type and its text.
-enum ParameterValue {
+indirect enum ParameterValue {
+
+    struct Member {
+        var name: String
+        var value: ParameterValue
+    }
+
     case text(String)
     case list([String])
     /// Members in the order of their names.
-    case members([(name: String, values: [String])])
+    case members([Member])
+    /// A list of lists or of objects, which no style can express.
+    case nested
 
     /// Takes a value apart by way of the JSON it writes.
-    init(_ value: JSONValue, named name: String) throws {
-        switch value {
-        case .array(let elements):
-            self = .list(
-                try elements.map { (element: JSONValue) in
-                    guard let text = ParameterValue.text(of: element) else {
-                        throw GeneratedCodeError.nestedParameter(name)
-                    }
-                    return text
-                }
-            )
-        case .object(let members):
-            let sorted: [(key: String, value: JSONValue)] = members.sorted { $0.key.lowercased() < $1.key.lowercased() }
-            var result: [(name: String, values: [String])] = []
-            for (key, member) in sorted {
-                if case .null = member { continue }
-                if case .array(let elements) = member {
-                    let texts: [String] = elements.compactMap { ParameterValue.text(of: $0) }
-                    guard texts.count == elements.count else { throw GeneratedCodeError.nestedParameter(name) }
-                    result.append((key, texts))
-                } else if let text = ParameterValue.text(of: member) {
-                    result.append((key, [text]))
-                } else {
-                    throw GeneratedCodeError.nestedParameter(name)
-                }
-            }
-            self = .members(result)
-        default:
-            self = .text(ParameterValue.text(of: value) ?? "")
+    ///
+    /// The text of a number is the one in the JSON, so that neither the digits of a `Float` nor those of large integers change.
+    init(json bytes: [UInt8], jsonMembers: Set<String> = []) throws(JSONError) {
+        self = try JSONReader.withReader(over: bytes.span) { (reader: inout JSONReader) throws(JSONError) in
+            try ParameterValue.read(&reader, jsonMembers: jsonMembers) ?? .text("")
         }
     }
 
-    private static func text(of value: JSONValue) -> String? {
-        switch value {
-        case .null: ""
-        case .bool(let value): value ? "true" : "false"
-        case .integer(let value): String(value)
-        case .double(let value): String(value)
-        case .string(let value): value
-        case .array, .object: nil
-        default: "\(value)"
+    /// Reads a value; nil for `null`.
+    private static func read(
+        _ reader: inout JSONReader,
+        jsonMembers: Set<String>
+    ) throws(JSONError) -> ParameterValue? {
+        switch try reader.peekKind() {
+        case .object:
+            var members: [Member] = []
+            try reader.beginObject()
+            while let name: String = try reader.nextKey() {
+                if jsonMembers.contains(name) {
+                    if try reader.readNullIfPresent() { continue }
+                    members.append(Member(name: name, value: .text(try reader.readRawValue().description)))
+                } else if let value = try read(&reader, jsonMembers: []) {
+                    members.append(Member(name: name, value: value))
+                }
+            }
+            let keys: [String] = members.map { $0.name.lowercased() }
+            return .members(members.indices.sorted { keys[$0] < keys[$1] }.map { members[$0] })
+        case .array:
+            var texts: [String] = []
+            var isNested = false
+            try reader.beginArray()
+            while try reader.nextElement() {
+                switch try read(&reader, jsonMembers: []) {
+                case .text(let text)?: texts.append(text)
+                case nil: texts.append("")
+                default: isNested = true
+                }
+            }
+            return isNested ? .nested : .list(texts)
+        case .string: return .text(try reader.readString())
+        case .null:
+            try reader.readNull()
+            return nil
+        default: return .text(try reader.readRawValue().description)
+        }
+    }
+
+    /// The texts of a value that has no members.
+    fileprivate var texts: [String]? {
+        switch self {
+        case .text(let text): [text]
+        case .list(let texts): texts
+        case .members, .nested: nil
         }
     }
 }
 
+// MARK: - Writing
+
 /// Values to the text of parameters.
 enum ParameterEncoder {
-    /// Takes a value apart.
+
+    /// The JSON of a value, compact.
+    static func json<T>(
+        of value: T,
+        dates: any DateTranscoder,
+        _ write: (T, inout JSONWriter) -> Void
+    ) throws -> [UInt8] {
+        try CurrentConfiguration.$dateTranscoder.withValue(dates) {
+            var writer = JSONWriter(options: .sortedKeys, capacity: 64)
+            write(value, &writer)
+            return try writer.finish()
+        }
+    }
+
+    /// Takes a value apart; the text of some members, by their names, is JSON.
     static func value<T>(
         of value: T,
-        named name: String,
         dates: any DateTranscoder,
+        jsonMembers: Set<String> = [],
         _ write: (T, inout JSONWriter) -> Void
     ) throws -> ParameterValue {
         if let text = value as? String { return .text(text) }
         if let number = value as? Int { return .text(String(number)) }
-        let json: JSONValue = try CurrentConfiguration.$dateTranscoder.withValue(dates) {
-            var writer = JSONWriter()
-            write(value, &writer)
-            return try JSONReader.read(from: try writer.finish())
-        }
-        return try ParameterValue(json, named: name)
+        return try ParameterValue(json: json(of: value, dates: dates, write), jsonMembers: jsonMembers)
     }
 
     /// `1`, `1,2` or `a,1,b,2`: paths and header fields.
-    static func simple(_ value: ParameterValue) -> String {
+    static func simple(
+        _ value: ParameterValue,
+        named name: String,
+        _ encode: (String) throws -> String = { PercentEncoding.encode($0) }
+    ) throws -> String {
         switch value {
-        case .text(let text): PercentEncoding.encode(text)
-        case .list(let texts): texts.map(PercentEncoding.encode).joined(separator: ",")
-        case .members(let members):
-            members.flatMap { (name: String, values: [String]) in
-                values.flatMap { [PercentEncoding.encode(name), PercentEncoding.encode($0)] }
-            }.joined(separator: ",")
+        case .text(let text): try encode(text)
+        case .list(let texts): try texts.map(encode).joined(separator: ",")
+        case .members(let members): try pairs(members, named: name).map(encode).joined(separator: ",")
+        case .nested: throw GeneratedCodeError.nestedParameter(name)
         }
     }
 
-    /// The items of a query, without what joins them to others.
-    static func query(
+    /// The items of a query or the cookies, each `name=value`.
+    static func items(
         _ value: ParameterValue,
         named name: String,
         style: ParameterStyle,
         explode: Bool
-    ) throws -> String {
-        let key: String = PercentEncoding.encode(name)
-        switch (value, style) {
-        case (.text(let text), .form): return "\(key)=\(PercentEncoding.encode(text))"
-        case (.list(let texts), .form):
-            if texts.isEmpty { return "" }
-            if explode { return texts.map { "\(key)=\(PercentEncoding.encode($0))" }.joined(separator: "&") }
-            return "\(key)=\(texts.map(PercentEncoding.encode).joined(separator: ","))"
-        case (.members(let members), .form):
-            if members.isEmpty { return "" }
-            guard explode else { return "\(key)=\(simple(value))" }
-            return members.flatMap { (name: String, values: [String]) in
-                values.map { "\(PercentEncoding.encode(name))=\(PercentEncoding.encode($0))" }
-            }.joined(separator: "&")
-        case (.members(let members), .deepObject):
-            return members.flatMap { (member: String, values: [String]) in
-                values.map { "\(key)%5B\(PercentEncoding.encode(member))%5D=\(PercentEncoding.encode($0))" }
-            }.joined(separator: "&")
-        case (_, .deepObject), (_, .simple):
-            throw GeneratedCodeError.nestedParameter(name)
+    ) throws -> [String] {
+        let encode: (String) throws -> String =
+            switch style {
+            case .cookie: { try CookieText.checked($0, named: name) }
+            default: { PercentEncoding.encode($0) }
+            }
+        let key: String = try encode(name)
+        switch style {
+        case .deepObject:
+            guard case .members(let members) = value else { throw GeneratedCodeError.nestedParameter(name) }
+            return try deepItems(members, below: key, named: name)
+        case .spaceDelimited, .pipeDelimited:
+            return try delimitedItems(value, named: name, delimiter: style == .spaceDelimited ? " " : "|")
+        case .simple: throw GeneratedCodeError.nestedParameter(name)
+        case .form, .cookie, .json: break
+        }
+        switch value {
+        case .text(let text): return ["\(key)=\(try encode(text))"]
+        case .list(let texts):
+            if texts.isEmpty { return [] }
+            if explode { return try texts.map { "\(key)=\(try encode($0))" } }
+            return ["\(key)=\(try simple(value, named: name, encode))"]
+        case .members(let members):
+            if members.isEmpty { return [] }
+            guard explode else { return ["\(key)=\(try simple(value, named: name, encode))"] }
+            return try members.flatMap { (member: ParameterValue.Member) in
+                guard let texts = member.value.texts else { throw GeneratedCodeError.nestedParameter(name) }
+                let key: String = try encode(member.name)
+                return try texts.map { "\(key)=\(try encode($0))" }
+            }
+        case .nested: throw GeneratedCodeError.nestedParameter(name)
+        }
+    }
+
+    /// Names and values in turn; a name is repeated with each of its values.
+    private static func pairs(_ members: [ParameterValue.Member], named name: String) throws -> [String] {
+        try members.flatMap { (member: ParameterValue.Member) in
+            guard let texts = member.value.texts else { throw GeneratedCodeError.nestedParameter(name) }
+            return texts.flatMap { [member.name, $0] }
+        }
+    }
+
+    private static func deepItems(
+        _ members: [ParameterValue.Member],
+        below key: String,
+        named name: String
+    ) throws -> [String] {
+        try members.flatMap { (member: ParameterValue.Member) in
+            let key = "\(key)%5B\(PercentEncoding.encode(member.name))%5D"
+            switch member.value {
+            case .text(let text): return ["\(key)=\(PercentEncoding.encode(text))"]
+            case .list(let texts): return texts.map { "\(key)=\(PercentEncoding.encode($0))" }
+            case .members(let members): return try deepItems(members, below: key, named: name)
+            case .nested: throw GeneratedCodeError.nestedParameter(name)
+            }
+        }
+    }
+
+    private static func delimitedItems(
+        _ value: ParameterValue,
+        named name: String,
+        delimiter: Character
+    ) throws -> [String] {
+        let texts: [String]
+        switch value {
+        case .text(let text): texts = [text]
+        case .list(let elements): texts = elements
+        case .members(let members): texts = try pairs(members, named: name)
+        case .nested: throw GeneratedCodeError.nestedParameter(name)
+        }
+        if texts.isEmpty { return [] }
+        // The delimiter is percent-encoded like the text around it, so the text cannot hold one.
+        guard texts.count == 1 || !texts.contains(where: { $0.contains(delimiter) }) else {
+            throw GeneratedCodeError.delimiterInParameter(name, delimiter)
+        }
+        let separator: String = PercentEncoding.encode(String(delimiter))
+        let text: String = texts.map { PercentEncoding.encode($0) }.joined(separator: separator)
+        return ["\(PercentEncoding.encode(name))=\(text)"]
+    }
+}
+
+// MARK: - Taking text apart
+
+/// Members while they are found, of which each may be there several times.
+struct MemberCollector {
+
+    private(set) var members: [ParameterValue.Member] = []
+    private var indices: [String: Int] = [:]
+
+    mutating func add(_ text: String, to name: String) {
+        guard let index = indices[name] else {
+            indices[name] = members.count
+            members.append(ParameterValue.Member(name: name, value: .text(text)))
+            return
+        }
+        switch members[index].value {
+        case .text(let first): members[index].value = .list([first, text])
+        case .list(var texts):
+            // Not to copy the texts with each that is added.
+            members[index].value = .nested
+            texts.append(text)
+            members[index].value = .list(texts)
+        case .members, .nested: break
+        }
+    }
+}
+
+/// A name, whose encoding is taken away, and a value, whose encoding is not: in a query, or among cookies.
+struct ParameterItem: Sendable {
+    var name: String
+    var value: Substring
+}
+
+extension [ParameterItem] {
+
+    /// What stands for a parameter, or nil if nothing does.
+    func parts(
+        of name: String,
+        _ shape: ParameterShape,
+        style: ParameterStyle,
+        explode: Bool,
+        _ decode: (Substring) -> String = { PercentEncoding.decode($0) }
+    ) throws -> ParameterValue? {
+        switch style {
+        case .deepObject: return try ParameterDecoder.deepMembers(named: name, in: self, decode)
+        case .form, .cookie:
+            if explode, shape.isObject {
+                var members = MemberCollector()
+                for item in self where shape.member(item.name) != nil { members.add(decode(item.value), to: item.name) }
+                if !members.members.isEmpty { return .members(members.members) }
+                return nil
+            }
+            if explode {
+                let texts: [String] = compactMap { $0.name == name ? decode($0.value) : nil }
+                return texts.isEmpty ? nil : texts.count == 1 ? .text(texts[0]) : .list(texts)
+            }
+        case .json, .simple, .spaceDelimited, .pipeDelimited: break
+        }
+        guard let text = first(where: { $0.name == name })?.value else { return nil }
+        switch style {
+        case .json: return .text(decode(text))
+        case .spaceDelimited: return try ParameterDecoder.delimited(text, shape, named: name, by: .space, decode)
+        case .pipeDelimited: return try ParameterDecoder.delimited(text, shape, named: name, by: .pipe, decode)
+        default: return try ParameterDecoder.delimited(text, shape, named: name, by: .comma, decode)
         }
     }
 }
 
 /// The text of parameters to values.
 enum ParameterDecoder {
+
+    /// What stands between the texts of a list.
+    enum Delimiter {
+        case comma
+        case space
+        case pipe
+
+        fileprivate var spellings: [String] {
+            switch self {
+            case .comma: [","]
+            case .space: ["%20", " "]
+            case .pipe: ["|", "%7C", "%7c"]
+            }
+        }
+    }
+
+    /// `a,b` as text, list or members, by the shape. A closure takes the encoding of a text away.
+    static func delimited(
+        _ text: Substring,
+        _ shape: ParameterShape,
+        named name: String,
+        by delimiter: Delimiter = .comma,
+        _ decode: (Substring) -> String = { PercentEncoding.decode($0) }
+    ) throws -> ParameterValue {
+        switch shape {
+        case .array, .requiredArray: return .list(split(text, by: delimiter, decode))
+        case .object:
+            let parts: [String] = split(text, by: delimiter, decode)
+            guard parts.count.isMultiple(of: 2) else { throw GeneratedCodeError.malformedParameter(name, nil) }
+            var members = MemberCollector()
+            for index in stride(from: 0, to: parts.count, by: 2) {
+                members.add(parts[index + 1], to: parts[index])
+            }
+            return .members(members.members)
+        case .choice(let shapes):
+            // One that is a list may also stand for a single text.
+            if let object = shapes.first(where: \.isObject), !shapes.contains(where: { $0.element != nil }) {
+                return try delimited(text, object, named: name, by: delimiter, decode)
+            }
+            return shapes.contains { $0.element != nil }
+                ? .list(split(text, by: delimiter, decode)) : .text(decode(text))
+        case .string, .number, .boolean, .any, .json: return .text(decode(text))
+        }
+    }
+
+    private static func split(
+        _ text: Substring,
+        by delimiter: Delimiter,
+        _ decode: (Substring) -> String
+    ) -> [String] {
+        if text.isEmpty { return [] }
+        var parts: [Substring] = [text]
+        for spelling in delimiter.spellings where text.contains(spelling) {
+            parts = parts.flatMap { $0.split(separator: spelling, omittingEmptySubsequences: false) }
+        }
+        return parts.map(decode)
+    }
+
+    /// The deepest that members can nest in `k[a][b]=1`.
+    private static let maximumDepth = 32
+
+    /// The members behind `k[a]=1&k[b][c]=2`, or nil if there are none of the name.
+    static func deepMembers(
+        named name: String,
+        in items: [ParameterItem],
+        _ decode: (Substring) -> String
+    ) throws -> ParameterValue? {
+        var leaves: [(path: ArraySlice<Substring>, text: String)] = []
+        let prefix = "\(name)["
+        for item in items where item.name.hasPrefix(prefix) && item.name.hasSuffix("]") {
+            let inner: Substring = item.name.dropFirst(prefix.count).dropLast()
+            var path: [Substring] = inner.split(separator: "][", omittingEmptySubsequences: false)
+            // `k[a][]=1` is one of several.
+            if path.count > 1, path.last == "" { path.removeLast() }
+            guard path.count <= maximumDepth else { throw GeneratedCodeError.malformedParameter(name, nil) }
+            leaves.append((path[...], decode(item.value)))
+        }
+        return leaves.isEmpty ? nil : tree(leaves)
+    }
+
+    private static func tree(_ leaves: [(path: ArraySlice<Substring>, text: String)]) -> ParameterValue {
+        var groups: [(name: Substring, leaves: [(path: ArraySlice<Substring>, text: String)])] = []
+        var indices: [Substring: Int] = [:]
+        for leaf in leaves {
+            // A text beside members of the same name does not count.
+            guard let name = leaf.path.first else { continue }
+            if let index = indices[name] {
+                groups[index].leaves.append((leaf.path.dropFirst(), leaf.text))
+            } else {
+                indices[name] = groups.count
+                groups.append((name, [(leaf.path.dropFirst(), leaf.text)]))
+            }
+        }
+        return .members(
+            groups.map { group in
+                let value: ParameterValue
+                if group.leaves.contains(where: { !$0.path.isEmpty }) {
+                    value = tree(group.leaves)
+                } else {
+                    value = group.leaves.count == 1 ? .text(group.leaves[0].text) : .list(group.leaves.map(\.text))
+                }
+                return ParameterValue.Member(name: String(group.name), value: value)
+            }
+        )
+    }
+
+    // MARK: Reading
+
     /// Reads a value from parts that are decoded already.
     static func read<T>(
         _ parts: ParameterValue,
@@ -161,7 +468,7 @@ enum ParameterDecoder {
         var firstError: (any Error)?
         for shape in alternatives(shape) {
             do {
-                var writer = JSONWriter()
+                var writer = JSONWriter(capacity: 64)
                 try write(parts, shape, named: name, to: &writer)
                 let bytes: [UInt8] = try writer.finish()
                 return try CurrentConfiguration.$dateTranscoder.withValue(dates) {
@@ -183,46 +490,6 @@ enum ParameterDecoder {
         return [shape]
     }
 
-    /// `a,b` as text, list or members, by the shape. `isEncoded` is false where somebody took the percent-encoding away.
-    static func simple(
-        _ text: some StringProtocol,
-        _ shape: ParameterShape,
-        isEncoded: Bool = true
-    ) -> ParameterValue {
-        let decode: (Substring) -> String = { isEncoded ? PercentEncoding.decode($0) : String($0) }
-        switch shape {
-        case .array: return .list(split(text, decode))
-        case .object:
-            let parts: [String] = split(text, decode)
-            var members: [(name: String, values: [String])] = []
-            for index in stride(from: 0, to: parts.count - 1, by: 2) {
-                add(parts[index + 1], to: parts[index], in: &members)
-            }
-            return .members(members)
-        case .choice(let shapes):
-            let isStructured: Bool = shapes.contains { if case .array = $0 { true } else { false } }
-            return isStructured ? .list(split(text, decode)) : .text(decode(Substring(text)))
-        case .string, .number, .boolean, .any: return .text(decode(Substring(text)))
-        }
-    }
-
-    static func add(
-        _ value: String,
-        to name: String,
-        in members: inout [(name: String, values: [String])]
-    ) {
-        if let index = members.firstIndex(where: { $0.name == name }) {
-            members[index].values.append(value)
-        } else {
-            members.append((name, [value]))
-        }
-    }
-
-    private static func split(_ text: some StringProtocol, _ decode: (Substring) -> String) -> [String] {
-        if text.isEmpty { return [] }
-        return text.split(separator: ",", omittingEmptySubsequences: false).map { decode(Substring($0)) }
-    }
-
     private static func write(
         _ parts: ParameterValue,
         _ shape: ParameterShape,
@@ -231,7 +498,7 @@ enum ParameterDecoder {
     ) throws {
         switch parts {
         case .text(let text):
-            if case .array(let element) = shape {
+            if let element = shape.element {
                 writer.beginArray()
                 try write(text, element, named: name, to: &writer)
                 writer.endArray()
@@ -239,7 +506,9 @@ enum ParameterDecoder {
                 try write(text, shape, named: name, to: &writer)
             }
         case .list(let texts):
-            guard case .array(let element) = shape else {
+            var element: ParameterShape? = shape.element
+            if case .any = shape, texts.count > 1 { element = .any }
+            guard let element else {
                 // Of several values for one, the first counts.
                 try write(texts.first ?? "", shape, named: name, to: &writer)
                 return
@@ -248,19 +517,54 @@ enum ParameterDecoder {
             for text in texts { try write(text, element, named: name, to: &writer) }
             writer.endArray()
         case .members(let members):
-            var known: [String: ParameterShape] = [:]
-            var additional: ParameterShape? = .any
-            if case .object(let shapes, let other) = shape {
-                known = shapes
-                additional = other
-            }
+            try write(members, shape, named: name, to: &writer)
+        case .nested: throw GeneratedCodeError.malformedParameter(name, nil)
+        }
+    }
+
+    private static func write(
+        _ members: [ParameterValue.Member],
+        _ shape: ParameterShape,
+        named name: String,
+        to writer: inout JSONWriter
+    ) throws {
+        switch shape {
+        case .object(let known, let additional):
             writer.beginObject()
-            for (key, values) in members {
-                guard let shape = known[key] ?? additional else { continue }
+            var missing: Set<String> = []
+            for (key, shape) in known {
+                if case .requiredArray = shape { missing.insert(key) }
+            }
+            for member in members {
+                guard let shape = known[member.name] ?? additional else { continue }
+                missing.remove(member.name)
+                writer.key(member.name)
+                try write(member.value, shape, named: "\(name).\(member.name)", to: &writer)
+            }
+            for key in missing {
                 writer.key(key)
-                try write(.list(values), shape, named: "\(name).\(key)", to: &writer)
+                writer.beginArray()
+                writer.endArray()
             }
             writer.endObject()
+        case .array(let element), .requiredArray(let element):
+            // `k[0]=a&k[1]=b`: the names are positions.
+            writer.beginArray()
+            for member in members { try write(member.value, element, named: name, to: &writer) }
+            writer.endArray()
+        case .any:
+            writer.beginObject()
+            for member in members {
+                writer.key(member.name)
+                try write(member.value, .any, named: name, to: &writer)
+            }
+            writer.endObject()
+        case .choice(let shapes):
+            guard let object = shapes.first(where: \.isObject) else {
+                throw GeneratedCodeError.malformedParameter(name, nil)
+            }
+            try write(members, object, named: name, to: &writer)
+        case .string, .number, .boolean, .json: throw GeneratedCodeError.malformedParameter(name, nil)
         }
     }
 
@@ -294,12 +598,18 @@ enum ParameterDecoder {
                 }
             }
             throw GeneratedCodeError.malformedParameter(name, nil)
-        case .array, .object: throw GeneratedCodeError.malformedParameter(name, nil)
+        case .json:
+            do {
+                writer.writeRaw(try JSONRawValue(parsing: text))
+            } catch {
+                throw GeneratedCodeError.malformedParameter(name, error)
+            }
+        case .array, .requiredArray, .object: throw GeneratedCodeError.malformedParameter(name, nil)
         }
     }
 
     private static func check(_ text: String, _ shape: ParameterShape) throws {
-        var writer = JSONWriter()
+        var writer = JSONWriter(capacity: 64)
         try write(text, shape, named: "", to: &writer)
     }
 

@@ -170,13 +170,33 @@ public import StreamingJSON
 
     /// Adds a placeholder's value to the path, which a closure writes.
     public mutating func addPath<T>(parameter value: T, _ write: (T, inout JSONWriter) -> Void) throws {
-        let parts: ParameterValue = try ParameterEncoder.value(
-            of: value,
-            named: path,
-            dates: configuration.dateTranscoder,
-            write
+        try addPath(parameter: value, write, style: .simple)
+    }
+
+    /// Adds a placeholder's value to the path, in a style, which is the simple one or JSON.
+    public mutating func addPath<T: JSONWritable>(parameter value: T, style: ParameterStyle) throws {
+        try addPath(
+            parameter: value,
+            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            style: style
         )
-        path += ParameterEncoder.simple(parts)
+    }
+
+    /// Adds a placeholder's value to the path, which a closure writes, in a style, which is the simple one or JSON.
+    public mutating func addPath<T>(
+        parameter value: T,
+        _ write: (T, inout JSONWriter) -> Void,
+        style: ParameterStyle
+    ) throws {
+        path += try ParameterEncoder.simple(parts(of: value, style: style, write), named: path)
+    }
+
+    func parts<T>(of value: T, style: ParameterStyle, _ write: (T, inout JSONWriter) -> Void) throws -> ParameterValue {
+        guard style == .json else {
+            return try ParameterEncoder.value(of: value, dates: configuration.dateTranscoder, write)
+        }
+        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dateTranscoder, write)
+        return .text(String(decoding: json, as: UTF8.self))
     }
 
     /// Adds a query parameter unless the value is `nil`.
@@ -204,15 +224,16 @@ public import StreamingJSON
         explode: Bool = true
     ) throws {
         guard let value else { return }
-        let parts: ParameterValue = try ParameterEncoder.value(
-            of: value,
+        let items: [String] = try ParameterEncoder.items(
+            parts(of: value, style: style, write),
             named: name,
-            dates: configuration.dateTranscoder,
-            write
+            style: style,
+            explode: explode
         )
-        let text: String = try ParameterEncoder.query(parts, named: name, style: style, explode: explode)
-        guard !text.isEmpty else { return }
-        query += query.isEmpty ? text : "&\(text)"
+        for item in items {
+            if !query.isEmpty { query += "&" }
+            query += item
+        }
     }
 
     /// Sets the Accept header.

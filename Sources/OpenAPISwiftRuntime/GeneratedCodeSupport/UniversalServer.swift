@@ -174,7 +174,11 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
     /// How values are read.
     public let configuration: Configuration
 
+    /// The items of the query, or what is wrong with it.
+    private let queryItems: Result<[ParameterItem], any Error>
+
     init(request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata, configuration: Configuration) {
+        queryItems = Result { try Self.queryItems(of: request) }
         self.request = request
         self.body = body
         self.metadata = metadata
@@ -209,7 +213,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         }
         // The transport has taken the percent-encoding away.
         return try ParameterDecoder.read(
-            ParameterDecoder.simple(text, shape, isEncoded: false),
+            ParameterDecoder.delimited(text, shape, named: name) { String($0) },
             shape,
             named: name,
             dates: configuration.dateTranscoder,
@@ -244,7 +248,9 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T? {
-        guard let parts = try queryParts(name, shape, style: style, explode: explode) else { return nil }
+        guard let parts = try queryItems.get().parts(of: name, shape, style: style, explode: explode) else {
+            return nil
+        }
         return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dateTranscoder, read)
     }
 
@@ -276,49 +282,19 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         return value
     }
 
-    private func queryParts(
-        _ name: String,
-        _ shape: ParameterShape,
-        style: ParameterStyle,
-        explode: Bool
-    ) throws -> ParameterValue? {
-        let items: [(name: String, value: Substring)] = try queryItems()
-        if style == .deepObject {
-            var members: [(name: String, values: [String])] = []
-            for item in items where item.name.hasPrefix("\(name)[") && item.name.hasSuffix("]") {
-                let member: Substring = item.name.dropFirst(name.count + 1).dropLast()
-                ParameterDecoder.add(PercentEncoding.decode(item.value), to: String(member), in: &members)
-            }
-            return members.isEmpty ? nil : .members(members)
-        }
-        if case .object(let known, let additional) = shape, explode {
-            var members: [(name: String, values: [String])] = []
-            for item in items where known[item.name] != nil || additional != nil {
-                ParameterDecoder.add(PercentEncoding.decode(item.value), to: item.name, in: &members)
-            }
-            return members.isEmpty ? nil : .members(members)
-        }
-        let values: [Substring] = items.filter { $0.name == name }.map(\.value)
-        guard let first = values.first else { return nil }
-        if explode {
-            return values.count == 1
-                ? .text(PercentEncoding.decode(first)) : .list(values.map { PercentEncoding.decode($0) })
-        }
-        return ParameterDecoder.simple(first, shape)
-    }
-
-    private func queryItems() throws -> [(name: String, value: Substring)] {
+    private static func queryItems(of request: HTTPRequest) throws -> [ParameterItem] {
         guard let path = request.path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         var query: Substring = path[path.index(after: mark)...]
         if let fragment = query.utf8.firstIndex(of: UInt8(ascii: "#")) { query = query[..<fragment] }
-        var items: [(name: String, value: Substring)] = []
-        for item in query.split(separator: "&") {
+        return try query.split(separator: "&").map { (item: Substring) in
             guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                 throw GeneratedCodeError.malformedQuery(String(item))
             }
-            items.append((PercentEncoding.decode(item[..<equals]), item[item.index(after: equals)...]))
+            return ParameterItem(
+                name: PercentEncoding.decode(item[..<equals]),
+                value: item[item.index(after: equals)...]
+            )
         }
-        return items
     }
 
     // MARK: Accept
@@ -326,7 +302,9 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
     /// The content types that the client accepts; all documented ones when it does not say.
     public func accept<T: AcceptableProtocol>() throws -> [AcceptHeaderContentType<T>] {
         guard let text = request.headerFields[.accept] else { return .defaultValues() }
-        return try text.split(separator: ",").map { (entry: Substring) in
+        let entries: [Substring] = ContentType.entries(ofAccept: text)
+        if entries.isEmpty { return .defaultValues() }
+        return try entries.map { (entry: Substring) in
             guard let type = AcceptHeaderContentType<T>(rawValue: String(entry)) else {
                 throw GeneratedCodeError.malformedAccept(text)
             }
@@ -369,9 +347,9 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
 
     /// Refuses a content type that the client's Accept header excludes.
     public func checkContentType(_ contentType: String) throws {
-        guard let accept, let type = ContentType(contentType) else { return }
-        let entries: [Substring] = accept.split(separator: ",")
-        guard entries.contains(where: { ContentType.accepts($0, type) }) else {
+        guard let accept, accept != "*/*", let type = ContentType(contentType) else { return }
+        let entries: [Substring] = ContentType.entries(ofAccept: accept)
+        guard entries.isEmpty || entries.contains(where: { type.isAccepted(by: $0) }) else {
             throw GeneratedCodeError.notAcceptable(contentType)
         }
     }

@@ -44,3 +44,6 @@ public protocol ClientTransport: Sendable {
         operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?)
 }
+
+/// What types must conform to for their metatypes to pass between tasks; generated code of other tools names it.
+public typealias _OpenAPIRuntimeSendableMetatype = SendableMetatype

@@ -24,3 +24,13 @@ public struct UndocumentedPayload: Sendable, Hashable {
         self.body = body
     }
 }
+
+extension UndocumentedPayload {
+
+    /// Creates a payload of nothing.
+    @available(*, deprecated, message: "Use the initialiser with header fields and a body.")
+    @_disfavoredOverload
+    public init() {
+        self.init(headerFields: [:], body: nil)
+    }
+}

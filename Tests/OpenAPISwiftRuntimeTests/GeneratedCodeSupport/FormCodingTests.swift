@@ -131,4 +131,55 @@ struct FormCodingTests {
             }
         }
     }
+
+    // MARK: Styles
+
+    private static let styles: [String: FormMemberStyle] = [
+        "meta": FormMemberStyle(.deepObject, explode: true),
+        "flat": FormMemberStyle(.form, explode: false),
+        "spaced": FormMemberStyle(.spaceDelimited, explode: false),
+        "json": FormMemberStyle(.json, explode: false),
+    ]
+
+    private static let styledShape = ParameterShape.object(
+        [
+            "name": .string,
+            "meta": .object(["a": .string, "b": .object(["c": .number], additional: nil)], additional: nil),
+            "flat": .array(.number), "spaced": .array(.string), "json": .json,
+        ],
+        additional: .string
+    )
+
+    @Test func membersAreSpreadByTheirStyles() async throws {
+        let value: JSONValue = [
+            "name": "n", "meta": ["a": "x y", "b": ["c": 1]], "flat": [1, 2], "spaced": ["a+", "b"],
+            "json": ["k": [1, "+"]],
+            "other": "o",
+        ]
+        var message = SentMessage()
+        try message.setFormBody(
+            value,
+            contentType: "application/x-www-form-urlencoded",
+            styles: Self.styles
+        )
+        let text = try await message.text
+        #expect(
+            text
+                == "flat=1,2&json=%7B%22k%22%3A%5B1%2C%22%2B%22%5D%7D&meta%5Ba%5D=x+y&meta%5Bb%5D%5Bc%5D=1&name=n&other=o"
+                + "&spaced=a%2B+b"
+        )
+        let read = try await ReceivedMessage(message).form(Self.styledShape, JSONValue.self, styles: Self.styles)
+        #expect(read == value)
+    }
+
+    @Test func aRequiredArrayWithoutElementsIsEmpty() async throws {
+        let shape = ParameterShape.object(["all": .requiredArray(.string), "some": .array(.string)], additional: nil)
+        #expect(try await Self.read("", shape) == ["all": []])
+        #expect(try await Self.read("all=a", shape) == ["all": ["a"]])
+        #expect(try await Self.written(["all": []]) == "")
+    }
+
+    @Test func membersOfOneNameAreAllReadWhereTheirShapeIsOpen() async throws {
+        #expect(try await Self.read("a=1&a=x&b=2", .object([:], additional: .any)) == ["a": [1, "x"], "b": 2])
+    }
 }

@@ -1,0 +1,389 @@
+import Foundation
+import HTTPTypes
+@_spi(Generated) import OpenAPISwiftRuntime
+import StreamingJSON
+import Testing
+
+/// Parameters from values to the request and back, as generated code calls for them.
+struct ParameterCodingTests {
+
+    // MARK: Queries
+
+    /// A value and how a style spells it.
+    struct Spelling: Sendable, CustomTestStringConvertible {
+        var json: String
+        var style: ParameterStyle
+        var explode = false
+        var query: String
+
+        var testDescription: String { query }
+        var value: JSONValue { get throws { try JSONReader.read(from: json) } }
+    }
+
+    private static let lists: [Spelling] = [
+        Spelling(json: #"["a","b c","d,e"]"#, style: .form, explode: true, query: "k=a&k=b%20c&k=d%2Ce"),
+        Spelling(json: #"["a","b c","d,e"]"#, style: .form, query: "k=a,b%20c,d%2Ce"),
+        Spelling(json: #"["a","b|c"]"#, style: .spaceDelimited, query: "k=a%20b%7Cc"),
+        Spelling(json: #"["a","b c"]"#, style: .pipeDelimited, query: "k=a%7Cb%20c"),
+        Spelling(json: #"["a","b/&="]"#, style: .json, query: "k=%5B%22a%22%2C%22b%2F%26%3D%22%5D"),
+        Spelling(json: #"["one"]"#, style: .form, explode: true, query: "k=one"),
+        Spelling(json: #"["one"]"#, style: .spaceDelimited, query: "k=one"),
+    ]
+
+    @Test(arguments: lists)
+    func aListIsSpreadByItsStyle(spelling: Spelling) async throws {
+        let list: JSONValue = try spelling.value
+        let (style, explode) = (spelling.style, spelling.explode)
+        let shape: ParameterShape = style == .json ? .json : .array(.string)
+        let call = try await Passed { request in
+            try request.addQuery("k", list, style: style, explode: explode)
+        } read: { request in
+            try request.requiredQuery("k", shape, JSONValue.self, style: style, explode: explode)
+        }
+        #expect(call.request.path == "/op?\(spelling.query)")
+        #expect(call.value == list)
+    }
+
+    private static let shape = ParameterShape.object(
+        ["a": .string, "B": .number, "list": .array(.number), "deep": .object(["x": .string], additional: nil)],
+        additional: nil
+    )
+
+    private static let objects: [Spelling] = [
+        Spelling(
+            json: #"{"B":1,"a":"x y","list":[1,2]}"#,
+            style: .form,
+            explode: true,
+            query: "a=x%20y&B=1&list=1&list=2"
+        ),
+        Spelling(json: #"{"B":1,"a":"x y"}"#, style: .form, query: "k=a,x%20y,B,1"),
+        Spelling(json: #"{"B":1,"a":"x|y"}"#, style: .spaceDelimited, query: "k=a%20x%7Cy%20B%201"),
+        Spelling(json: #"{"B":1,"a":"x"}"#, style: .pipeDelimited, query: "k=a%7Cx%7CB%7C1"),
+        Spelling(
+            json: #"{"B":1,"a":"x]","deep":{"x":"y"},"list":[1,2]}"#,
+            style: .deepObject,
+            explode: true,
+            query: "k%5Ba%5D=x%5D&k%5BB%5D=1&k%5Bdeep%5D%5Bx%5D=y&k%5Blist%5D=1&k%5Blist%5D=2"
+        ),
+    ]
+
+    @Test(arguments: objects)
+    func anObjectIsSpreadByItsStyle(spelling: Spelling) async throws {
+        let object: JSONValue = try spelling.value
+        let (style, explode) = (spelling.style, spelling.explode)
+        let call = try await Passed { request in
+            try request.addQuery("k", object, style: style, explode: explode)
+        } read: { request in
+            try request.requiredQuery("k", Self.shape, JSONValue.self, style: style, explode: explode)
+        }
+        #expect(call.request.path == "/op?\(spelling.query)")
+        #expect(call.value == object)
+    }
+
+    @Test func nothingIsWrittenOfWhatIsEmptyOrMissing() async throws {
+        let call = try await Passed { request in
+            try request.addQuery("a", [] as [String])
+            try request.addQuery("b", nil as String?)
+            try request.addQuery("c", [:] as JSONValue, style: .deepObject)
+            try request.addQuery("d", [] as [String], style: .pipeDelimited, explode: false)
+        } read: { request in
+            try request.query("a", .array(.string), [String].self) == nil
+        }
+        #expect(call.request.path == "/op")
+        #expect(call.value)
+    }
+
+    @Test func numbersKeepTheirDigits() async throws {
+        let call = try await Passed { request in
+            try request.addQuery("float", 0.1 as Float)
+            try request.addQuery("double", 0.1)
+            try request.addQuery("whole", 1.0)
+            try request.addQuery("large", UInt64.max)
+            try request.addQuery("list", [1.1 as Float])
+        } read: { request in
+            let float = try request.requiredQuery("float", .number, Float.self)
+            let large = try request.requiredQuery("large", .number, UInt64.self)
+            return float == 0.1 && large == .max
+        }
+        #expect(call.request.path == "/op?float=0.1&double=0.1&whole=1.0&large=18446744073709551615&list=1.1")
+        #expect(call.value)
+    }
+
+    private static let foreign: [Spelling] = [
+        Spelling(json: #"["a","b"]"#, style: .spaceDelimited, query: "k=a b"),
+        Spelling(json: #"["a","b","c","d"]"#, style: .pipeDelimited, query: "k=a|b%7cc%7Cd"),
+        Spelling(
+            json: #"{"b":"x","c":"1"}"#,
+            style: .deepObject,
+            explode: true,
+            query: "k[b]=x&k%5Bc%5D=1&other=2&k=3"
+        ),
+        Spelling(
+            json: #"{"l":["1","2"],"m":{"n":"o"}}"#,
+            style: .deepObject,
+            explode: true,
+            query: "k[l][]=1&k[l][]=2&k[m][n]=o"
+        ),
+    ]
+
+    @Test(arguments: foreign)
+    func spellingsOfOthersAreRead(spelling: Spelling) async throws {
+        let style: ParameterStyle = spelling.style
+        let shape: ParameterShape =
+            style == .deepObject
+            ? .object(
+                ["l": .array(.string), "m": .object(["n": .string], additional: nil)],
+                additional: .string
+            ) : .array(.string)
+        let read = try await readRequest("/op?\(spelling.query)") { request in
+            try request.requiredQuery("k", shape, JSONValue.self, style: style, explode: style == .deepObject)
+        }
+        #expect(try read == spelling.value)
+    }
+
+    /// A query and what it is not.
+    struct Mistake: Sendable, CustomTestStringConvertible {
+        var query: String
+        var shape: ParameterShape
+        var style = ParameterStyle.form
+
+        var testDescription: String { String(query.prefix(20)) }
+    }
+
+    private static let mistakes: [Mistake] = [
+        Mistake(query: "k", shape: .string),
+        Mistake(query: "other&k=1", shape: .string),
+        Mistake(query: "k=x", shape: .number),
+        Mistake(query: "k=1e", shape: .number),
+        Mistake(query: "k=TRUE", shape: .boolean),
+        Mistake(query: "k=a,1,b", shape: .object([:], additional: .any)),
+        Mistake(query: "k={", shape: .json, style: .json),
+        Mistake(query: "k=", shape: .json, style: .json),
+        Mistake(
+            query: "k\(String(repeating: "[a]", count: 5000))=1",
+            shape: .object([:], additional: .any),
+            style: .deepObject
+        ),
+        Mistake(query: "x=1", shape: .string),
+    ]
+
+    @Test(arguments: mistakes)
+    func aQueryThatIsNoSuchParameterIsABadRequest(
+        mistake: Mistake
+    ) async throws {
+        let error = await #expect(throws: ServerError.self) {
+            try await readRequest("/op?\(mistake.query)") { request in
+                try request.requiredQuery("k", mistake.shape, JSONValue.self, style: mistake.style, explode: false)
+            }
+        }
+        #expect(error?.httpStatus == .badRequest)
+    }
+
+    @Test func whatAStyleCannotExpressIsRefused() async throws {
+        let attempts: [@Sendable (inout ClientRequest) throws -> Void] = [
+            { try $0.addQuery("k", [[1]] as JSONValue) },
+            { try $0.addQuery("k", ["a": ["b": 1]] as JSONValue) },
+            { try $0.addQuery("k", "text", style: .deepObject) },
+            { try $0.addQuery("k", ["a": [["b": 1]]] as JSONValue, style: .deepObject) },
+            { try $0.addQuery("k", ["a b", "c"], style: .spaceDelimited, explode: false) },
+            { try $0.addQuery("k", ["a|b", "c"], style: .pipeDelimited, explode: false) },
+            { try $0.addCookie("k", "a;b", style: .cookie) },
+            { try $0.addCookie("k", "é", style: .cookie) },
+        ]
+        for attempt in attempts {
+            let error = await #expect(throws: ClientError.self) {
+                try await Passed(write: attempt, read: { _ in true })
+            }
+            #expect(error?.underlyingError is GeneratedCodeError)
+        }
+    }
+
+    // MARK: Cookies
+
+    @Test func cookiesAreWrittenAndRead() async throws {
+        let object: JSONValue = ["a": "x", "B": 1]
+        let call = try await Passed { request in
+            try request.addCookie("session id", "a;b=\"c\", é")
+            try request.addCookie("count", 3)
+            try request.addCookie("list", ["a", "b,c"])
+            try request.addCookie("flat", ["a", "b,c"], explode: false)
+            try request.addCookie("plain", "a/b&c=d", style: .cookie)
+            try request.addCookie("object", object)
+            try request.addCookie("filter", ["a": [1]] as JSONValue, style: .json)
+            try request.addCookie("nothing", nil as String?)
+        } read: { request in
+            #expect(try request.requiredCookie("session id", .string, String.self) == "a;b=\"c\", é")
+            #expect(try request.requiredCookie("count", .number, Int.self) == 3)
+            #expect(try request.requiredCookie("list", .array(.string), [String].self) == ["a", "b,c"])
+            #expect(try request.cookie("flat", .array(.string), [String].self, explode: false) == ["a", "b,c"])
+            #expect(try request.cookie("plain", .string, String.self, style: .cookie) == "a/b&c=d")
+            #expect(try request.cookie("filter", .json, JSONValue.self) == ["a": [1]])
+            #expect(try request.cookie("nothing", .string, String.self) == nil)
+            let shape = ParameterShape.object(["a": .string, "B": .number], additional: nil)
+            return try request.requiredCookie("object", shape, JSONValue.self)
+        }
+        #expect(
+            call.request.headerFields[.cookie]
+                == "session%20id=a%3Bb%3D%22c%22%2C%20%C3%A9; count=3; list=a; list=b%2Cc; flat=a,b%2Cc; plain=a/b&c=d; "
+                + "a=x; B=1; filter=%7B%22a%22%3A%5B1%5D%7D"
+        )
+        #expect(call.value == object)
+    }
+
+    private static let cookies: [([String], String?)] = [
+        (["b=2;a=1"], "1"), (["a=\"x y\""], "x y"), (["flag; a = 1 "], "1"), (["=x; a=1=2"], "1=2"),
+        (["b=1", "a=2"], "2"),
+        (["a=%zz"], "%zz"), (["a="], ""), (["A=1"], nil), ([";;;"], nil), ([], nil),
+    ]
+
+    @Test(arguments: cookies)
+    func cookiesOfOthersAreReadAroundWhatIsMalformed(fields: [String], value: String?) async throws {
+        var headerFields = HTTPFields()
+        for field in fields { headerFields.append(HTTPField(name: .cookie, value: field)) }
+        let read = try await readRequest("/op", headerFields: headerFields) { request in
+            try request.cookie("a", .string, String.self)
+        }
+        #expect(read == value)
+    }
+
+    @Test func aCookieThatMustBeThereIsMissed() async throws {
+        let error = await #expect(throws: ServerError.self) {
+            try await readRequest("/op") { try $0.requiredCookie("a", .string, String.self) }
+        }
+        #expect(error?.httpStatus == .badRequest)
+    }
+
+    // MARK: Paths
+
+    @Test func aPlaceholderMayHoldJSON() async throws {
+        let call = try await Passed(path: "/op/{filter}") { request in
+            request.addPath("/op/")
+            try request.addPath(parameter: ["a": "b/c"] as JSONValue, style: .json)
+        } read: { request in
+            try request.path("filter", .json, JSONValue.self)
+        }
+        #expect(call.request.path == "/op/%7B%22a%22%3A%22b%2Fc%22%7D")
+        #expect(call.value == ["a": "b/c"])
+    }
+
+    // MARK: Header fields
+
+    @Test func headerFieldsArePercentEncodedUnlessTheConfigurationSaysOtherwise() throws {
+        let name = HTTPField.Name("x-value")!
+        for (encoding, value, text) in [
+            (HeaderValueEncoding.percentEncoded, "https://a.b/c?d=e, f", "https%3A%2F%2Fa.b%2Fc%3Fd%3De%2C%20f"),
+            (.plain, "https://a.b/c?d=e, f", "https://a.b/c?d=e, f"),
+            (.plain, "100%25", "100%25"),
+        ] {
+            var sent = SentMessage()
+            sent.configuration.headerValueEncoding = encoding
+            try sent.addHeader("x-value", value)
+            #expect(sent.headerFields[name] == text)
+            var received = ReceivedMessage(sent)
+            received.configuration.headerValueEncoding = encoding
+            #expect(try received.requiredHeader("x-value", .string, String.self) == value)
+        }
+    }
+
+    @Test func plainHeaderFieldsHoldNoLineBreaksAndNoCommasInLists() throws {
+        var sent = SentMessage()
+        sent.configuration.headerValueEncoding = .plain
+        #expect(throws: GeneratedCodeError.self) { try sent.addHeader("x", "a\r\nb: c") }
+        #expect(throws: GeneratedCodeError.self) { try sent.addHeader("x", ["a,b"]) }
+        try sent.addHeader("x", ["a b", "c"])
+        #expect(sent.headerFields == [.init("x")!: "a b,c"])
+    }
+
+    @Test func spacesBetweenTheValuesOfAHeaderFieldCountForNothing() throws {
+        var received = ReceivedMessage(SentMessage())
+        received.headerFields.append(HTTPField(name: .init("x")!, value: "a, b%20c ,d"))
+        received.headerFields.append(HTTPField(name: .init("x")!, value: "e"))
+        #expect(try received.requiredHeader("x", .array(.string), [String].self) == ["a", "b c", "d", "e"])
+    }
+}
+
+// MARK: - Calls
+
+/// A request that one operation wrote, and what its server read of it.
+struct Passed<Value: Sendable>: Sendable {
+
+    let request: HTTPRequest
+    let value: Value
+
+    init(
+        path: String = "/op",
+        write: @escaping @Sendable (inout ClientRequest) throws -> Void,
+        read: @escaping @Sendable (ServerRequest) throws -> Value
+    ) async throws {
+        let transport = CapturingTransport()
+        let client = UniversalClient(
+            serverURL: URL(string: "http://host")!,
+            configuration: .init(),
+            transport: transport,
+            middlewares: []
+        )
+        try await client.send(
+            (),
+            operationID: "op",
+            method: .get,
+            encode: { _, request in
+                try write(&request)
+                if path == "/op" { request.addPath("/op") }
+            },
+            decode: { _ in }
+        )
+        request = try #require(await transport.request)
+        value = try await readRequest(request.path ?? "", template: path, headerFields: request.headerFields, read)
+    }
+}
+
+/// What an operation reads of a request.
+func readRequest<Value: Sendable>(
+    _ path: String,
+    template: String = "/op",
+    headerFields: HTTPFields = [:],
+    _ read: @escaping @Sendable (ServerRequest) throws -> Value
+) async throws -> Value {
+    let values = AsyncStream<Value>.makeStream()
+    let errors = AsyncStream<any Error>.makeStream()
+    let transport = InProcessTransport { error in
+        errors.continuation.yield(error)
+    }
+    let server = UniversalServer(
+        serverURL: .defaultOpenAPIServerURL,
+        handler: (),
+        configuration: .init(),
+        middlewares: []
+    )
+    try server.register(
+        on: transport,
+        operationID: "op",
+        method: .get,
+        path: template,
+        decode: { request in try read(request) },
+        handle: { _, input in values.continuation.yield(input) },
+        encode: { _, _ in }
+    )
+    let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path, headerFields: headerFields)
+    _ = try await transport.send(request, body: nil, baseURL: URL(string: "http://host")!, operationID: "op")
+    values.continuation.finish()
+    errors.continuation.finish()
+    for await error in errors.stream { throw error }
+    for await value in values.stream { return value }
+    throw CancellationError()
+}
+
+private actor CapturingTransport: ClientTransport {
+
+    private(set) var request: HTTPRequest?
+
+    func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        self.request = request
+        return (HTTPResponse(status: .ok), nil)
+    }
+}
