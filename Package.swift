@@ -94,6 +94,7 @@ let package = Package(
             name: "openapi-swift",
             dependencies: [
                 "OpenAPISwiftGenerator",
+                "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

@@ -125,29 +125,47 @@ public struct Generator: Sendable {
     /// - Parameters:
     ///   - document: The bytes of a YAML or JSON document.
     ///   - name: What diagnostics call the document, usually its path.
-    /// - Returns: The files, or no files and an error among the diagnostics.
-    public func generate(from document: [UInt8], named name: String) -> GeneratorResult {
-        let source = SourceText(name: name, bytes: document)
-        var diagnostics = Diagnostics(source: source)
-        do {
-            let files: [GeneratedFile] = try generate(from: source, diagnostics: &diagnostics)
-            return GeneratorResult(files: files, diagnostics: diagnostics.all)
+    ///   - load: Gives the bytes of other documents that this one refers to. Without it such a reference is an error.
+    /// - Returns: The files, or no files and at least one error among the diagnostics.
+    public func generate(
+        from document: [UInt8],
+        named name: String,
+        loadingReferencesWith load: DocumentLoader? = nil
+    ) -> GeneratorResult {
+        var diagnostics = Diagnostics(source: SourceText(name: name, bytes: document))
+        var files: [SwiftFile] = []
+        do throws(Diagnostic) {
+            files = try translate(diagnostics: &diagnostics, load)
         } catch {
-            return GeneratorResult(files: [], diagnostics: diagnostics.all + [error])
+            diagnostics.report(error)
         }
+        guard !diagnostics.hasErrors else { return GeneratorResult(files: [], diagnostics: diagnostics.all) }
+        let renderer = Renderer(
+            access: configuration.accessModifier,
+            fileComments: configuration.additionalFileComments
+        )
+        return GeneratorResult(
+            files: files.map { GeneratedFile(name: $0.name, contents: renderer.render($0)) },
+            diagnostics: diagnostics.all
+        )
     }
 
-    private func generate(
-        from source: SourceText,
-        diagnostics: inout Diagnostics
-    ) throws(Diagnostic) -> [GeneratedFile] {
-        var root: DocumentNode = try DocumentParser.parse(source)
+    /// All stages but the last. Each ends with the errors that it could go on after, and then the next does not begin.
+    private func translate(
+        diagnostics: inout Diagnostics,
+        _ load: DocumentLoader?
+    ) throws(Diagnostic) -> [SwiftFile] {
+        var root: DocumentNode = try DocumentParser.parse(diagnostics.sources.all[0])
+        var linker = DocumentLinker(root: root, diagnostics: diagnostics, load: load)
+        root = linker.link()
+        diagnostics = linker.diagnostics
         if let filter = configuration.filter {
             root = try filter.apply(to: root, diagnostics: diagnostics)
         }
         var reader = DocumentReader(diagnostics: diagnostics)
         defer { diagnostics = reader.diagnostics }
         let document: OpenAPIDocument = try reader.read(root)
+        guard !reader.diagnostics.hasErrors else { return [] }
 
         let names = NameAssigner(strategy: configuration.namingStrategy, overrides: configuration.nameOverrides)
         var resolver = Resolver(
@@ -155,8 +173,9 @@ public struct Generator: Sendable {
             typeOverrides: configuration.typeOverrides,
             diagnostics: reader.diagnostics
         )
-        defer { reader.diagnostics = resolver.diagnostics }
-        let resolved: ResolvedDocument = try resolver.resolve(document)
+        let resolved: ResolvedDocument = resolver.resolve(document)
+        reader.diagnostics = resolver.diagnostics
+        guard !resolver.diagnostics.hasErrors else { return [] }
 
         var translator = Translator(
             document: resolved,
@@ -165,12 +184,7 @@ public struct Generator: Sendable {
             diagnostics: resolver.diagnostics
         )
         let files: [SwiftFile] = translator.translate()
-        resolver.diagnostics = translator.diagnostics
-
-        let renderer = Renderer(
-            access: configuration.accessModifier,
-            fileComments: configuration.additionalFileComments
-        )
-        return files.map { GeneratedFile(name: $0.name, contents: renderer.render($0)) }
+        reader.diagnostics = translator.diagnostics
+        return files
     }
 }

@@ -8,33 +8,41 @@ struct FilterCommand: ParsableCommand {
         abstract: "Prints the part of a document that a configuration selects.",
         discussion: """
             The key 'filter' of the configuration has up to four lists: operations, tags, paths and schemas. Their union is \
-            kept, and all that it refers to.
+            kept, and all that it refers to; what it refers to in other files becomes part of the result.
             """
     )
 
-    @Option(help: "The configuration file, YAML.")
+    @Option(help: ArgumentHelp("The configuration file, YAML.", valueName: "path"))
     var config: String
 
-    @Option(help: "The format to print.")
+    @Option(help: ArgumentHelp("The format to print: yaml or json.", valueName: "format"))
     var outputFormat: DocumentFilter.OutputFormat = .yaml
 
     @Argument(help: "The OpenAPI document, YAML or JSON.")
     var docPath: String
 
     func run() throws {
-        let configuration = try ConfigurationFile(path: config, isStrict: false)
+        let configuration: ConfigurationFile
+        let document: [UInt8]
+        do throws(Diagnostic) {
+            configuration = try ConfigurationFile(path: config, isStrict: false)
+            document = try contents(of: docPath, what: "OpenAPI document")
+        } catch {
+            printToStandardError(error.description)
+            throw ExitCode.validationFailure
+        }
         if configuration.filter == nil {
             printToStandardError("warning: the configuration has no 'filter', the whole document follows")
         }
-        let document: [UInt8] = try contents(of: docPath, what: "OpenAPI document")
-        do {
+        do throws(Diagnostic) {
             let text: String = try DocumentFilter.filter(
                 document,
                 named: docPath,
                 by: configuration.filter,
-                as: outputFormat
+                as: outputFormat,
+                loadingReferencesWith: contentsOfReferencedFile
             )
-            print(text)
+            print(text, terminator: text.hasSuffix("\n") ? "" : "\n")
         } catch {
             printToStandardError(error.description)
             throw ExitCode.failure

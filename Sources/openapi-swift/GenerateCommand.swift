@@ -12,74 +12,42 @@ struct GenerateCommand: ParsableCommand {
             not change is not written.
 
               openapi-swift generate openapi.yaml --config openapi-generator-config.yaml --output-directory Sources/API
+
+            Standard output says what is written, standard error what there is to say about the document. The exit status is 0, \
+            1 when the document has errors (nothing is written then), or 64 when the command line, the configuration or a file \
+            named here cannot be used.
             """
     )
 
-    @Argument(help: "The OpenAPI document, YAML or JSON.")
-    var docPath: String
+    @OptionGroup
+    var options: GenerationOptions
 
-    @Option(help: "The configuration file, YAML.")
-    var config: String?
-
-    @Option(name: .customLong("mode"), help: "What to generate, once for each: types, client, server.")
-    var modes: [GeneratorConfiguration.Mode] = []
-
-    @Option(help: "The access level of the declarations.")
-    var accessModifier: AccessModifier?
-
-    @Option(help: "How names are made.")
-    var namingStrategy: NamingStrategy?
-
-    @Option(name: .customLong("additional-import"), help: "A module that the output imports, once for each.")
-    var additionalImports: [String] = []
-
-    @Option(name: .customLong("additional-file-comment"), help: "A comment at the head of each file, once for each.")
-    var additionalFileComments: [String] = []
-
-    @Option(name: .customLong("feature-flag"), help: "Accepted for compatibility; there are none.")
-    var featureFlags: [FeatureFlag] = []
-
-    @Option(help: "Where to write the diagnostics as YAML, besides standard error.")
-    var diagnosticsOutputPath: String?
-
-    @Option(help: "Where to write the files.")
+    @Option(help: ArgumentHelp("Where to write the files.", valueName: "path"))
     var outputDirectory: String = "."
 
-    @Option(help: "Which plugin runs this; 'build' writes empty files for modes that are not generated.")
+    @Option(
+        help: ArgumentHelp(
+            "Which plugin runs this; 'build' writes empty files for modes that are not generated.",
+            valueName: "plugin"
+        )
+    )
     var pluginSource: PluginSource?
 
     @Flag(help: "Do everything but write.")
     var dryRun = false
 
     func run() throws {
-        var configuration = ConfigurationFile()
-        if let config { configuration = try ConfigurationFile(path: config) }
-        let modes: [GeneratorConfiguration.Mode] = self.modes.isEmpty ? configuration.generate ?? [] : self.modes
-        guard !modes.isEmpty || configuration.generate != nil else {
-            throw ValidationError("Nothing to generate: give --mode, or a --config file with the key 'generate'.")
+        let configuration: GeneratorConfiguration = try options.configuration()
+        if options.diagnosticsFormat == .text {
+            var banner: [String] = configuration.banner
+            banner.append("- output directory: \(outputDirectory)")
+            if dryRun { banner.append("- dry run: nothing is written") }
+            printToStandardError("\(options.docPath):\n\(banner.joined(separator: "\n"))")
         }
-        let document: [UInt8] = try contents(of: docPath, what: "OpenAPI document")
-        let generator = Generator(
-            configuration: GeneratorConfiguration(
-                modes: Set(modes),
-                accessModifier: accessModifier ?? configuration.accessModifier,
-                additionalImports: additionalImports.isEmpty ? configuration.additionalImports : additionalImports,
-                additionalFileComments: additionalFileComments.isEmpty
-                    ? configuration.additionalFileComments : additionalFileComments,
-                namingStrategy: namingStrategy ?? configuration.namingStrategy,
-                nameOverrides: configuration.nameOverrides,
-                typeOverrides: configuration.typeOverrides,
-                filter: configuration.filter
-            )
-        )
-        let result: GeneratorResult = generator.generate(from: document, named: docPath)
-        for diagnostic in result.diagnostics {
-            printToStandardError(diagnostic.description)
-        }
-        if let diagnosticsOutputPath {
-            try DiagnosticsFile.write(result.diagnostics, to: diagnosticsOutputPath)
-        }
-        if result.diagnostics.contains(where: { $0.severity == .error }) { throw ExitCode.failure }
+        let result: GeneratorResult = try options.generate(with: configuration)
+        let report = DiagnosticsReport(diagnostics: result.diagnostics)
+        for line in report.lines(as: options.diagnosticsFormat) { printToStandardError(line) }
+        if report.hasErrors { throw ExitCode.failure }
         try write(result.files)
     }
 

@@ -7,7 +7,10 @@ struct OpenAPISwiftCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "openapi-swift",
         abstract: "Turns OpenAPI documents into Swift clients and servers.",
-        subcommands: [GenerateCommand.self, FilterCommand.self]
+        discussion: """
+            Documents are of OpenAPI 3.0, 3.1 or 3.2, in YAML or JSON, in one file or several.
+            """,
+        subcommands: [GenerateCommand.self, LintCommand.self, FilterCommand.self]
     )
 }
 
@@ -34,23 +37,37 @@ func printToStandardError(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }
 
-/// The bytes of a file, or a usage error that names it.
-func contents(of path: String, what: String) throws -> [UInt8] {
+/// The bytes of a file that the command line names.
+func contents(of path: String, what: String) throws(Diagnostic) -> [UInt8] {
     do {
-        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        return try contentsOfReferencedFile(path)
     } catch {
-        throw ValidationError("Cannot read the \(what) at '\(path)': \(error.localizedDescription)")
+        throw Diagnostic(severity: .error, message: "Cannot read the \(what) at '\(path)': \(error)")
     }
 }
 
+/// The bytes of a file that a document refers to.
+func contentsOfReferencedFile(_ path: String) throws -> [UInt8] {
+    do {
+        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch CocoaError.fileReadNoSuchFile {
+        throw UnreadableFile(description: "there is no such file.")
+    } catch CocoaError.fileReadNoPermission {
+        throw UnreadableFile(description: "reading it is not permitted.")
+    } catch {
+        throw UnreadableFile(description: error.localizedDescription)
+    }
+}
+
+/// Why a file cannot be read.
+private struct UnreadableFile: Error, CustomStringConvertible {
+    var description: String
+}
+
 extension ConfigurationFile {
-    /// Reads the file at a path; what is wrong with it is a usage error.
-    init(path: String, isStrict: Bool = true) throws {
+    /// Reads the file at a path.
+    init(path: String, isStrict: Bool = true) throws(Diagnostic) {
         let bytes: [UInt8] = try contents(of: path, what: "configuration")
-        do {
-            try self.init(parsing: bytes, named: path, isStrict: isStrict)
-        } catch {
-            throw ValidationError(error.description)
-        }
+        try self.init(parsing: bytes, named: path, isStrict: isStrict)
     }
 }

@@ -61,7 +61,10 @@ struct FilterTests {
             names(generate(.init(operations: ["getA"], tags: ["two"], paths: ["/a"])))
                 == ["getA", "putA", "getB", "P", "R", "InP", "InR", "Deep"]
         )
-        #expect(names(generate(.init())) == [])
+    }
+
+    @Test func emptyListsSelectEverything() {
+        #expect(generate(.init()).files == Generation(document: document).files)
     }
 
     @Test func unknownNamesAreErrors() {

@@ -9,15 +9,17 @@ struct Generation {
     /// Generates from a whole document.
     init(
         document: String,
+        named name: String = "openapi.yaml",
         modes: Set<GeneratorConfiguration.Mode> = [.types],
         access: AccessModifier = .public,
         naming: NamingStrategy = .defensive,
-        configure: (inout GeneratorConfiguration) -> Void = { _ in }
+        configure: (inout GeneratorConfiguration) -> Void = { _ in },
+        load: DocumentLoader? = nil
     ) {
         var configuration = GeneratorConfiguration(modes: modes, accessModifier: access, namingStrategy: naming)
         configure(&configuration)
         let result: GeneratorResult = Generator(configuration: configuration)
-            .generate(from: [UInt8](document.utf8), named: "openapi.yaml")
+            .generate(from: [UInt8](document.utf8), named: name, loadingReferencesWith: load)
         files = Dictionary(uniqueKeysWithValues: result.files.map { ($0.name, $0.contents) })
         diagnostics = result.diagnostics
     }

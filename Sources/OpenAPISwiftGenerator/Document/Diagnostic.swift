@@ -80,14 +80,17 @@ extension SourceLocation: CustomStringConvertible {
 
 /// What a stage has to say besides its result.
 struct Diagnostics {
-    /// The document's text, which turns positions into lines and columns.
-    var source: SourceText
+    /// The texts of the documents, which turn positions into lines and columns.
+    var sources: SourceTexts
     /// Everything said so far, in order and without repetition.
     private(set) var all: [Diagnostic] = []
+    private(set) var hasErrors = false
+    /// Why a reference could not be followed, by where it stands. It is an error only where somebody needs the reference.
+    var failures: [SourcePosition: Diagnostic] = [:]
     private var seen: Set<Diagnostic> = []
 
     init(source: SourceText) {
-        self.source = source
+        sources = SourceTexts(source)
     }
 
     /// Says that a part of the document is left out.
@@ -101,8 +104,13 @@ struct Diagnostics {
     }
 
     /// Says something that changes nothing in the output.
-    mutating func note(_ message: String, at position: SourcePosition?, foundIn: String? = nil) {
-        add(.note, message, at: position, remedy: nil, foundIn: foundIn)
+    mutating func note(
+        _ message: String,
+        at position: SourcePosition?,
+        remedy: String? = nil,
+        foundIn: String? = nil
+    ) {
+        add(.note, message, at: position, remedy: remedy, foundIn: foundIn)
     }
 
     /// An error to throw.
@@ -110,9 +118,17 @@ struct Diagnostics {
         Diagnostic(
             severity: .error,
             message: message,
-            location: position.map { source.location(of: $0) },
+            location: position.map { sources.location(of: $0) },
             remedy: remedy
         )
+    }
+
+    /// Keeps an error and goes on, so that one run can report several.
+    mutating func report(_ error: Diagnostic) {
+        hasErrors = true
+        if seen.insert(error).inserted {
+            all.append(error)
+        }
     }
 
     private mutating func add(
@@ -125,7 +141,7 @@ struct Diagnostics {
         let diagnostic = Diagnostic(
             severity: severity,
             message: message,
-            location: position.map { source.location(of: $0) },
+            location: position.map { sources.rememberedLocation(of: $0) },
             remedy: remedy,
             context: foundIn.map { ["foundIn": $0] } ?? [:]
         )

@@ -4,35 +4,118 @@
 struct DocumentReader {
     var diagnostics: Diagnostics
     private var version: OpenAPIDocument.Version = .v31
+    private var callbacks = Sightings()
+    private var links = Sightings()
+
+    /// Where a construct stands that nothing comes of.
+    private struct Sightings {
+        var count = 0
+        var first: SourcePosition?
+
+        mutating func add(_ node: DocumentNode?) {
+            guard let node, node.members?.isEmpty == false else { return }
+            count += 1
+            if first == nil { first = node.position }
+        }
+    }
+
+    /// The path items of the components, by name.
+    private struct PathItems {
+        private var items: [String: DocumentNode] = [:]
+
+        init(_ node: DocumentNode?) {
+            for member in node?.members ?? [] { items[member.key] = member.value }
+        }
+
+        subscript(name: String) -> DocumentNode? { items[name] }
+    }
 
     init(diagnostics: Diagnostics) {
         self.diagnostics = diagnostics
     }
 
     /// Reads a whole document.
+    ///
+    /// A mistake in one component, path or operation does not hide those in others: it is reported, and reading goes on with
+    /// the next.
     mutating func read(_ root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument {
         guard root.members != nil else {
             throw diagnostics.error("A document is an object, this is \(root.kindName).", at: root.position)
         }
         version = try readVersion(of: root)
         var components = Components()
-        if let node = root["components"] {
-            components = try readComponents(try object(node, "components"))
+        if let node = root["components"], !node.isNull {
+            let node = recovering { (reader) throws(Diagnostic) in try reader.object(node, "components") }
+            if let node { components = readComponents(node) }
         }
         var paths: [Path] = []
         if let node = root["paths"], !node.isNull {
-            for member in try members(node, "paths") where !member.key.hasPrefix("x-") {
-                paths.append(try readPath(member, root: root))
+            let pathItems = PathItems(root["components"]?["pathItems"])
+            let members = recovering { (reader) throws(Diagnostic) in try reader.members(node, "paths") }
+            for member in members ?? [] where !member.key.hasPrefix("x-") {
+                recovering { (reader) throws(Diagnostic) in try reader.readPath(member, pathItems: pathItems) }
+                    .map { paths.append($0) }
             }
         }
+        var servers: [Server] = []
+        let serverNodes = recovering { (reader) throws(Diagnostic) in try reader.elements(root["servers"], "servers") }
+        for node in serverNodes ?? [] {
+            recovering { (reader) throws(Diagnostic) in try reader.readServer(node) }.map { servers.append($0) }
+        }
+        noteWhatIsNotGenerated(in: root)
         return OpenAPIDocument(
             version: version,
             title: root["info"]?["title"]?.scalarText ?? "",
-            servers: try (root["servers"]?.elements ?? []).map { (node) throws(Diagnostic) in try readServer(node) },
+            servers: servers,
             paths: paths,
             components: components,
-            tags: (root["tags"]?.elements ?? []).compactMap { $0["name"]?.string }
+            tags: (root["tags"]?.elements ?? []).compactMap { $0["name"]?.scalarText }
         )
+    }
+
+    /// What a part of the document reads as, or nothing and a report of the error.
+    private mutating func recovering<T>(
+        _ read: (inout DocumentReader) throws(Diagnostic) -> T
+    ) -> T? {
+        do throws(Diagnostic) {
+            return try read(&self)
+        } catch {
+            diagnostics.report(error)
+            return nil
+        }
+    }
+
+    // MARK: What has no counterpart
+
+    /// Says once of each construct that nothing comes of it.
+    private mutating func noteWhatIsNotGenerated(in root: DocumentNode) {
+        if let node = root["webhooks"], let members = node.members, !members.isEmpty {
+            diagnostics.warn(
+                "Webhooks are not generated: \(members.count) left out.",
+                at: node.position,
+                remedy: "describe them as paths of a document of their own and generate a server from it"
+            )
+        }
+        if callbacks.count > 0 {
+            diagnostics.warn(
+                "Callbacks are not generated: \(callbacks.count == 1 ? "one operation has" : "\(callbacks.count) operations have") some.",
+                at: callbacks.first,
+                remedy: "describe them as paths of a document of their own and generate a server from it"
+            )
+        }
+        if links.count > 0 {
+            diagnostics.note(
+                "Links are not generated: \(links.count == 1 ? "one response has" : "\(links.count) responses have") some.",
+                at: links.first
+            )
+        }
+        if let node = root["components"]?["securitySchemes"], node.members?.isEmpty == false {
+            diagnostics.note(
+                "Security schemes are not generated.",
+                at: node.position,
+                remedy: "add credentials to requests, or check them, in a middleware"
+            )
+        }
     }
 
     private func readVersion(of root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument.Version {
@@ -122,23 +205,37 @@ struct DocumentReader {
 
     private static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
 
-    private mutating func readPath(_ member: DocumentNode.Member, root: DocumentNode) throws(Diagnostic) -> Path {
+    private mutating func readPath(
+        _ member: DocumentNode.Member,
+        pathItems: PathItems
+    ) throws(Diagnostic) -> Path {
         var node: DocumentNode = try object(member.value, member.key)
-        if let reference = reference(in: node) {
-            guard let name = reference.componentName(in: .pathItems),
-                let target = root["components"]?["pathItems"]?[name]
+        var steps = 0
+        while let reference = reference(in: node) {
+            steps += 1
+            guard steps < 100, let name = reference.componentName(in: .pathItems), let target = pathItems[name],
+                let members = target.members
             else {
-                throw diagnostics.error(
-                    "The path '\(member.key)' refers to '\(reference.text)', which is no path item component.",
-                    at: reference.position,
-                    remedy: "refer to an entry of '#/components/pathItems/'"
-                )
+                throw diagnostics.failures[reference.position]
+                    ?? diagnostics.error(
+                        "The path '\(member.key)' refers to '\(reference.text)', which is no path item component.",
+                        at: reference.position,
+                        remedy: "refer to an entry of '#/components/pathItems/', or to another file"
+                    )
             }
-            node = target
+            // What stands beside the reference counts more.
+            let own: [DocumentNode.Member] = (node.members ?? []).filter { $0.key != "$ref" }
+            let keys: Set<String> = Set(own.map(\.key))
+            node = DocumentNode(
+                content: .object(own + members.filter { !keys.contains($0.key) }),
+                position: target.position
+            )
         }
         var operations: [Operation] = []
         for entry in node.members ?? [] where DocumentReader.methods.contains(entry.key) {
-            operations.append(try readOperation(entry.value, method: entry.key.uppercased(), path: member.key))
+            recovering { (reader) throws(Diagnostic) in
+                try reader.readOperation(entry.value, method: entry.key.uppercased(), path: member.key)
+            }.map { operations.append($0) }
         }
         for key in ["query", "additionalOperations"] {
             if let entry = node[key] {
@@ -171,6 +268,7 @@ struct DocumentReader {
         path: String
     ) throws(Diagnostic) -> Operation {
         let node: DocumentNode = try object(node, "\(method.lowercased()) \(path)")
+        callbacks.add(node["callbacks"])
         var responses: [(status: ResponseStatus, response: Referenced<Response>)] = []
         for member in try members(
             node["responses"] ?? DocumentNode(content: .object([]), position: node.position),
@@ -194,16 +292,25 @@ struct DocumentReader {
         return Operation(
             method: method,
             path: path,
-            identifier: text(node["operationId"]),
+            identifier: try identifier(node["operationId"]),
             position: node.position,
             summary: text(node["summary"]),
             documentation: text(node["description"]),
             isDeprecated: node["deprecated"]?.bool ?? false,
-            tags: (node["tags"]?.elements ?? []).compactMap(\.string),
+            tags: try elements(node["tags"], "tags").compactMap(\.scalarText),
             parameters: try readParameters(node["parameters"]),
             requestBody: body,
             responses: responses
         )
+    }
+
+    /// The name of an operation: any scalar, because YAML takes some words for booleans and numbers.
+    private func identifier(_ node: DocumentNode?) throws(Diagnostic) -> String? {
+        guard let node, !node.isNull else { return nil }
+        guard let text = node.scalarText else {
+            throw diagnostics.error("An 'operationId' is text, this is \(node.kindName).", at: node.position)
+        }
+        return text.isEmpty ? nil : text
     }
 
     private func readStatus(_ key: String) -> ResponseStatus? {
@@ -218,6 +325,7 @@ struct DocumentReader {
     }
 
     private mutating func readParameter(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Parameter> {
+        let node: DocumentNode = try object(node, "parameter")
         if let reference = reference(in: node) { return .reference(reference) }
         guard let name = node["name"]?.scalarText else {
             throw diagnostics.error("A parameter needs a 'name'.", at: node.position)
@@ -245,6 +353,7 @@ struct DocumentReader {
     }
 
     private mutating func readHeader(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Header> {
+        let node: DocumentNode = try object(node, "header")
         if let reference = reference(in: node) { return .reference(reference) }
         return .inline(
             Header(
@@ -293,6 +402,7 @@ struct DocumentReader {
     }
 
     private mutating func readRequestBody(_ node: DocumentNode) throws(Diagnostic) -> Referenced<RequestBody> {
+        let node: DocumentNode = try object(node, "requestBody")
         if let reference = reference(in: node) { return .reference(reference) }
         return .inline(
             RequestBody(
@@ -316,6 +426,8 @@ struct DocumentReader {
     }
 
     private mutating func readResponse(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Response> {
+        let node: DocumentNode = try object(node, "response")
+        links.add(node["links"])
         if let reference = reference(in: node) { return .reference(reference) }
         return .inline(
             Response(
@@ -329,32 +441,42 @@ struct DocumentReader {
 
     // MARK: Components
 
-    private mutating func readComponents(_ node: DocumentNode) throws(Diagnostic) -> Components {
+    private mutating func readComponents(_ node: DocumentNode) -> Components {
         var components = Components()
-        for member in try componentMembers(node, .schemas) {
-            components.schemas[member.key] = try readSchema(member.value)
+        for member in componentMembers(node, .schemas) {
+            components.schemas[member.key] = recovering { (reader) throws(Diagnostic) in
+                try reader.readSchema(member.value)
+            }
         }
-        for member in try componentMembers(node, .parameters) {
-            components.parameters[member.key] = try readParameter(member.value)
+        for member in componentMembers(node, .parameters) {
+            components.parameters[member.key] = recovering { (reader) throws(Diagnostic) in
+                try reader.readParameter(member.value)
+            }
         }
-        for member in try componentMembers(node, .requestBodies) {
-            components.requestBodies[member.key] = try readRequestBody(member.value)
+        for member in componentMembers(node, .requestBodies) {
+            components.requestBodies[member.key] = recovering { (reader) throws(Diagnostic) in
+                try reader.readRequestBody(member.value)
+            }
         }
-        for member in try componentMembers(node, .responses) {
-            components.responses[member.key] = try readResponse(member.value)
+        for member in componentMembers(node, .responses) {
+            components.responses[member.key] = recovering { (reader) throws(Diagnostic) in
+                try reader.readResponse(member.value)
+            }
         }
-        for member in try componentMembers(node, .headers) {
-            components.headers[member.key] = try readHeader(member.value)
+        for member in componentMembers(node, .headers) {
+            components.headers[member.key] = recovering { (reader) throws(Diagnostic) in
+                try reader.readHeader(member.value)
+            }
         }
         return components
     }
 
-    private func componentMembers(
+    private mutating func componentMembers(
         _ node: DocumentNode,
         _ kind: Components.Kind
-    ) throws(Diagnostic) -> [DocumentNode.Member] {
+    ) -> [DocumentNode.Member] {
         guard let entry = node[kind.rawValue], !entry.isNull else { return [] }
-        return try members(entry, kind.rawValue)
+        return recovering { (reader) throws(Diagnostic) in try reader.members(entry, kind.rawValue) } ?? []
     }
 
     // MARK: Schemas

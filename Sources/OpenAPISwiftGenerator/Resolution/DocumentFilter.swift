@@ -35,18 +35,24 @@ public struct DocumentFilter: Hashable, Sendable {
     ///   - name: What errors call the document.
     ///   - filter: The filter; `nil` for all.
     ///   - format: The format of the result.
+    ///   - load: Gives the bytes of other documents that this one refers to; what it refers to becomes part of the result.
     /// - Returns: The text of the document.
     /// - Throws: An error for a document that cannot be read, or a name that is not in it.
     public static func filter(
         _ document: [UInt8],
         named name: String,
         by filter: DocumentFilter?,
-        as format: OutputFormat
+        as format: OutputFormat,
+        loadingReferencesWith load: DocumentLoader? = nil
     ) throws(Diagnostic) -> String {
         let source = SourceText(name: name, bytes: document)
-        let diagnostics = Diagnostics(source: source)
-        var root: DocumentNode = try DocumentParser.parse(source)
-        if let filter { root = try filter.apply(to: root, diagnostics: diagnostics) }
+        var linker = DocumentLinker(
+            root: try DocumentParser.parse(source),
+            diagnostics: Diagnostics(source: source),
+            load: load
+        )
+        var root: DocumentNode = linker.link()
+        if let filter { root = try filter.apply(to: root, diagnostics: linker.diagnostics) }
         do {
             switch format {
             case .yaml: return try Yams.serialize(node: root.yaml, sortKeys: false)
@@ -63,19 +69,25 @@ public struct DocumentFilter: Hashable, Sendable {
         "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
     ]
 
+    /// Whether no list names anything: then nothing is filtered, and `tags: []` means what a missing `tags` means.
+    var isEmpty: Bool { operations.isEmpty && tags.isEmpty && paths.isEmpty && schemas.isEmpty }
+
     /// The root without what is neither selected nor needed by what is.
     func apply(to root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) -> DocumentNode {
+        guard !isEmpty else { return root }
         try checkNames(in: root, diagnostics: diagnostics)
+        let components = ComponentNodes(root["components"])
+        let selection = Selection(operations: Set(operations), tags: Set(tags), paths: Set(self.paths))
         var kept = References()
         var paths: [DocumentNode.Member] = []
         for member in root["paths"]?.members ?? [] {
-            guard let item = filtered(member, in: root) else { continue }
+            guard let item = selection.filtered(member, components) else { continue }
             kept.collect(from: item)
             paths.append(DocumentNode.Member(key: member.key, value: item))
         }
         for name in schemas { kept.add(kind: "schemas", name: name) }
         while let next = kept.next() {
-            if let node = root["components"]?[next.kind]?[next.name] { kept.collect(from: node) }
+            if let node = components[next.kind, next.name] { kept.collect(from: node) }
         }
         guard let members = root.members else { return root }
         var result: [DocumentNode.Member] = []
@@ -89,41 +101,77 @@ public struct DocumentFilter: Hashable, Sendable {
         return root.replacing(result)
     }
 
-    /// A path with the operations that are selected, `nil` when none is.
-    private func filtered(_ path: DocumentNode.Member, in root: DocumentNode) -> DocumentNode? {
-        if paths.contains(path.key) { return path.value }
-        var item: DocumentNode = path.value
-        if let text = item["$ref"]?.string,
-            let name = Reference(text: text, position: item.position).componentName(in: .pathItems),
-            let target = root["components"]?["pathItems"]?[name]
-        {
-            item = target
+    /// The components of a document, found without a search.
+    private struct ComponentNodes {
+        private var nodes: [String: [String: DocumentNode]] = [:]
+
+        init(_ components: DocumentNode?) {
+            for kind in components?.members ?? [] {
+                nodes[kind.key] = Dictionary(
+                    (kind.value.members ?? []).map { ($0.key, $0.value) },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            }
         }
-        guard let members = item.members else { return nil }
-        var hasOperation = false
-        let kept: [DocumentNode.Member] = members.filter { (member: DocumentNode.Member) -> Bool in
-            guard DocumentFilter.methods.contains(member.key) else { return true }
-            let isSelected: Bool = selects(member.value)
-            if isSelected { hasOperation = true }
-            return isSelected
-        }
-        return hasOperation ? item.replacing(kept) : nil
+
+        subscript(kind: String, name: String) -> DocumentNode? { nodes[kind]?[name] }
     }
 
-    private func selects(_ operation: DocumentNode) -> Bool {
-        if let name = operation["operationId"]?.string, operations.contains(name) { return true }
-        return (operation["tags"]?.elements ?? []).contains { $0.string.map { tags.contains($0) } ?? false }
+    /// The lists that select operations, for many questions.
+    private struct Selection {
+        var operations: Set<String>
+        var tags: Set<String>
+        var paths: Set<String>
+
+        /// A path with the operations that are selected, `nil` when none is.
+        func filtered(_ path: DocumentNode.Member, _ components: ComponentNodes) -> DocumentNode? {
+            if paths.contains(path.key) { return path.value }
+            var item: DocumentNode = path.value
+            if let text = item["$ref"]?.string,
+                let name = Reference(text: text, position: item.position).componentName(in: .pathItems),
+                let target = components["pathItems", name]
+            {
+                item = target
+            }
+            guard let members = item.members else { return nil }
+            var hasOperation = false
+            var kept: [DocumentNode.Member] = []
+            for member in members {
+                if DocumentFilter.methods.contains(member.key) {
+                    guard selects(member.value) else { continue }
+                    hasOperation = true
+                    kept.append(member)
+                } else if member.key == "additionalOperations" {
+                    let operations: [DocumentNode.Member] = (member.value.members ?? []).filter { selects($0.value) }
+                    guard !operations.isEmpty else { continue }
+                    hasOperation = true
+                    kept.append(.init(key: member.key, value: member.value.replacing(operations)))
+                } else {
+                    kept.append(member)
+                }
+            }
+            return hasOperation ? item.replacing(kept) : nil
+        }
+
+        private func selects(_ operation: DocumentNode) -> Bool {
+            if let name = operation["operationId"]?.scalarText, operations.contains(name) { return true }
+            return (operation["tags"]?.elements ?? []).contains { $0.scalarText.map(tags.contains) ?? false }
+        }
     }
 
     private func checkNames(in root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) {
         var knownOperations: Set<String> = []
-        var knownTags: Set<String> = Set((root["tags"]?.elements ?? []).compactMap { $0["name"]?.string })
+        var knownTags: Set<String> = Set((root["tags"]?.elements ?? []).compactMap { $0["name"]?.scalarText })
         var items: [DocumentNode] = root["paths"]?.members?.map(\.value) ?? []
         items += root["components"]?["pathItems"]?.members?.map(\.value) ?? []
         for item in items {
+            var operations: [DocumentNode] = item["additionalOperations"]?.members?.map(\.value) ?? []
             for member in item.members ?? [] where DocumentFilter.methods.contains(member.key) {
-                if let name = member.value["operationId"]?.string { knownOperations.insert(name) }
-                knownTags.formUnion((member.value["tags"]?.elements ?? []).compactMap(\.string))
+                operations.append(member.value)
+            }
+            for operation in operations {
+                if let name = operation["operationId"]?.scalarText { knownOperations.insert(name) }
+                knownTags.formUnion((operation["tags"]?.elements ?? []).compactMap(\.scalarText))
             }
         }
         let knownPaths: Set<String> = Set((root["paths"]?.members ?? []).map(\.key))

@@ -4,19 +4,19 @@ struct Resolver {
     var typeOverrides: [String: String]
     var diagnostics: Diagnostics
 
-    /// Resolves a whole document.
-    mutating func resolve(_ document: OpenAPIDocument) throws(Diagnostic) -> ResolvedDocument {
-        let schemas: SchemaCatalog = try resolveSchemas(document)
-        let parameters: [ResolvedComponent<Parameter>] = try resolveComponents(
+    /// Resolves a whole document; what contradicts itself is reported, and the result is then of no use.
+    mutating func resolve(_ document: OpenAPIDocument) -> ResolvedDocument {
+        let schemas: SchemaCatalog = resolveSchemas(document)
+        let parameters: [ResolvedComponent<Parameter>] = resolveComponents(
             document.components.parameters,
             .parameters
         )
-        let headers: [ResolvedComponent<Header>] = try resolveComponents(document.components.headers, .headers)
-        let requestBodies: [ResolvedComponent<RequestBody>] = try resolveComponents(
+        let headers: [ResolvedComponent<Header>] = resolveComponents(document.components.headers, .headers)
+        let requestBodies: [ResolvedComponent<RequestBody>] = resolveComponents(
             document.components.requestBodies,
             .requestBodies
         )
-        let responses: [ResolvedComponent<Response>] = try resolveComponents(document.components.responses, .responses)
+        let responses: [ResolvedComponent<Response>] = resolveComponents(document.components.responses, .responses)
         var result = ResolvedDocument(
             title: document.title,
             servers: document.servers,
@@ -27,12 +27,12 @@ struct Resolver {
             responses: responses,
             operations: []
         )
-        result.operations = try resolveOperations(document, in: result)
-        try checkSchemas(of: result)
+        result.operations = resolveOperations(document, with: Index(of: result))
+        checkSchemas(of: result)
         return result
     }
 
-    private mutating func resolveSchemas(_ document: OpenAPIDocument) throws(Diagnostic) -> SchemaCatalog {
+    private mutating func resolveSchemas(_ document: OpenAPIDocument) -> SchemaCatalog {
         var scope = NameScope()
         var entries: [SchemaCatalog.Entry] = []
         for (key, schema) in document.components.schemas.pairs {
@@ -48,7 +48,7 @@ struct Resolver {
         for key in typeOverrides.keys.sorted() where document.components.schemas[key] == nil {
             diagnostics.warn("The type override for '\(key)' has no effect: there is no such schema.", at: nil)
         }
-        return try SchemaCatalog(version: document.version, entries: entries, diagnostics: &diagnostics)
+        return SchemaCatalog(version: document.version, entries: entries, diagnostics: &diagnostics)
     }
 
     private mutating func claim(
@@ -72,13 +72,17 @@ struct Resolver {
     private mutating func resolveComponents<Value>(
         _ components: OrderedMap<Referenced<Value>>,
         _ kind: Components.Kind
-    ) throws(Diagnostic) -> [ResolvedComponent<Value>] {
+    ) -> [ResolvedComponent<Value>] {
         var scope = NameScope()
         var result: [ResolvedComponent<Value>] = []
         for (key, component) in components.pairs {
             let swiftName: String = claim(names.typeName(key), for: key, in: &scope, at: nil)
-            let value: Value = try follow(component, in: components, kind)
-            result.append(ResolvedComponent(key: key, swiftName: swiftName, value: value))
+            do throws(Diagnostic) {
+                let value: Value = try follow(component, in: components, kind)
+                result.append(ResolvedComponent(key: key, swiftName: swiftName, value: value))
+            } catch {
+                diagnostics.report(error)
+            }
         }
         return result
     }
@@ -105,13 +109,7 @@ struct Resolver {
     }
 
     private func danglingReference(_ reference: Reference, _ kind: Components.Kind) -> Diagnostic {
-        guard reference.text.hasPrefix("#") else {
-            return diagnostics.error(
-                "The reference '\(reference.text)' leaves the document.",
-                at: reference.position,
-                remedy: "put the value under '#/components/\(kind.rawValue)'"
-            )
-        }
+        if let failure = diagnostics.failures[reference.position] { return failure }
         return diagnostics.error(
             "The reference '\(reference.text)' leads nowhere in '#/components/\(kind.rawValue)'.",
             at: reference.position,
@@ -119,78 +117,110 @@ struct Resolver {
         )
     }
 
+    /// The components that operations refer to, by key.
+    private struct Index {
+        var parameters: [String: ResolvedComponent<Parameter>]
+        var headers: [String: ResolvedComponent<Header>]
+        var requestBodies: [String: ResolvedComponent<RequestBody>]
+        var responses: [String: ResolvedComponent<Response>]
+
+        init(of document: ResolvedDocument) {
+            parameters = Index.byKey(document.parameters)
+            headers = Index.byKey(document.headers)
+            requestBodies = Index.byKey(document.requestBodies)
+            responses = Index.byKey(document.responses)
+        }
+
+        private static func byKey<Value>(_ components: [ResolvedComponent<Value>]) -> [String: ResolvedComponent<Value>]
+        {
+            Dictionary(components.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
     private func place<Value>(
         _ value: Referenced<Value>,
-        _ components: [ResolvedComponent<Value>],
+        _ components: [String: ResolvedComponent<Value>],
         _ kind: Components.Kind
     ) throws(Diagnostic) -> Placed<Value> {
         switch value {
         case .inline(let value): return .inline(value)
         case .reference(let reference):
-            guard let name = reference.componentName(in: kind),
-                let component = components.first(where: { $0.key == name })
-            else { throw danglingReference(reference, kind) }
+            guard let name = reference.componentName(in: kind), let component = components[name] else {
+                throw danglingReference(reference, kind)
+            }
             return .component(component)
         }
     }
 
     // MARK: Operations
 
-    private mutating func resolveOperations(
-        _ document: OpenAPIDocument,
-        in resolved: ResolvedDocument
-    ) throws(Diagnostic) -> [ResolvedOperation] {
+    private mutating func resolveOperations(_ document: OpenAPIDocument, with index: Index) -> [ResolvedOperation] {
         var result: [ResolvedOperation] = []
-        var typeScope = NameScope()
-        var methodScope = NameScope(taken: ["registerHandlers"])
-        var identifiers: Set<String> = []
+        var scope = OperationScope()
         for path in document.paths {
             for operation in path.operations {
-                if let identifier = operation.identifier, !identifiers.insert(identifier).inserted {
-                    throw diagnostics.error(
-                        "The operationId '\(identifier)' is used twice.",
-                        at: operation.position,
-                        remedy: "give each operation an operationId of its own"
-                    )
+                do throws(Diagnostic) {
+                    result.append(try resolve(operation, of: path, in: &scope, with: index))
+                } catch {
+                    diagnostics.report(error)
                 }
-                let name: String = operation.documentName
-                let parameters: [Placed<Parameter>] = try mergeParameters(path, operation, in: resolved)
-                try checkPlaceholders(of: operation, parameters)
-                var responses: [(status: ResponseStatus, response: Placed<Response>)] = []
-                for (status, response) in operation.responses {
-                    responses.append((status, try place(response, resolved.responses, .responses)))
-                }
-                let isDefault: (ResponseStatus) -> Bool = { $0 == .default }
-                var body: Placed<RequestBody>?
-                if let value = operation.requestBody {
-                    body = try place(value, resolved.requestBodies, .requestBodies)
-                }
-                result.append(
-                    ResolvedOperation(
-                        typeName: claim(names.typeName(name), for: name, in: &typeScope, at: operation.position),
-                        methodName: claim(names.memberName(name), for: name, in: &methodScope, at: operation.position),
-                        operation: operation,
-                        parameters: parameters,
-                        requestBody: body,
-                        responses: responses.filter { !isDefault($0.status) }
-                            + responses.filter { isDefault($0.status) }
-                    )
-                )
             }
         }
         return result
+    }
+
+    /// The names that operations have taken.
+    private struct OperationScope {
+        var types = NameScope()
+        var methods = NameScope(taken: ["registerHandlers"])
+        var identifiers: Set<String> = []
+    }
+
+    private mutating func resolve(
+        _ operation: Operation,
+        of path: Path,
+        in scope: inout OperationScope,
+        with index: Index
+    ) throws(Diagnostic) -> ResolvedOperation {
+        if let identifier = operation.identifier, !scope.identifiers.insert(identifier).inserted {
+            throw diagnostics.error(
+                "The operationId '\(identifier)' is used twice.",
+                at: operation.position,
+                remedy: "give each operation an operationId of its own"
+            )
+        }
+        let name: String = operation.documentName
+        let parameters: [Placed<Parameter>] = try mergeParameters(path, operation, with: index)
+        try checkPlaceholders(of: operation, parameters)
+        var responses: [(status: ResponseStatus, response: Placed<Response>)] = []
+        for (status, response) in operation.responses {
+            responses.append((status, try place(response, index.responses, .responses)))
+        }
+        let isDefault: (ResponseStatus) -> Bool = { $0 == .default }
+        var body: Placed<RequestBody>?
+        if let value = operation.requestBody {
+            body = try place(value, index.requestBodies, .requestBodies)
+        }
+        return ResolvedOperation(
+            typeName: claim(names.typeName(name), for: name, in: &scope.types, at: operation.position),
+            methodName: claim(names.memberName(name), for: name, in: &scope.methods, at: operation.position),
+            operation: operation,
+            parameters: parameters,
+            requestBody: body,
+            responses: responses.filter { !isDefault($0.status) } + responses.filter { isDefault($0.status) }
+        )
     }
 
     /// Parameters of the path, then those of the operation; the operation's replace the path's of the same name and place.
     private func mergeParameters(
         _ path: Path,
         _ operation: Operation,
-        in resolved: ResolvedDocument
+        with index: Index
     ) throws(Diagnostic) -> [Placed<Parameter>] {
         var result: [Placed<Parameter>] = []
         for (parameters, isOwn) in [(path.parameters, false), (operation.parameters, true)] {
             for reference in parameters {
-                let parameter: Placed<Parameter> = try place(reference, resolved.parameters, .parameters)
+                let parameter: Placed<Parameter> = try place(reference, index.parameters, .parameters)
                 let name: String = parameter.value.name
                 let location: Parameter.Location = parameter.value.location
                 if isOwn { result.removeAll { $0.value.name == name && $0.value.location == location } }
@@ -215,7 +245,8 @@ struct Resolver {
 
     // MARK: Schemas outside the components
 
-    private mutating func checkSchemas(of document: ResolvedDocument) throws(Diagnostic) {
+    private mutating func checkSchemas(of document: ResolvedDocument) {
+        let index = Index(of: document)
         var schemas: [Schema] = []
         schemas += document.parameters.flatMap { Resolver.schemas(of: $0.value) }
         schemas += document.headers.flatMap { Resolver.schemas(of: $0.value) }
@@ -238,12 +269,17 @@ struct Resolver {
             for (_, header) in group {
                 switch header {
                 case .inline(let header): schemas += Resolver.schemas(of: header)
-                case .reference: _ = try place(header, document.headers, .headers)
+                case .reference:
+                    do throws(Diagnostic) {
+                        _ = try place(header, index.headers, .headers)
+                    } catch {
+                        diagnostics.report(error)
+                    }
                 }
             }
         }
         for schema in schemas {
-            try document.schemas.check(schema, diagnostics: &diagnostics)
+            document.schemas.check(schema, diagnostics: &diagnostics)
         }
     }
 

@@ -38,13 +38,13 @@ struct SchemaCatalog: Sendable {
     /// The components whose values are not JSON objects.
     private var otherThanObjects: Set<String> = []
 
-    init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) throws(Diagnostic) {
+    init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) {
         self.version = version
         self.entries = entries
         for (index, entry) in entries.enumerated() {
             indexByKey[entry.key] = index
         }
-        try checkReferences(diagnostics: &diagnostics)
+        checkReferences(diagnostics: &diagnostics)
         findUnsupported()
         findOtherThanObjects()
         var finder = CycleFinder(catalog: self, followsProperties: true)
@@ -228,55 +228,53 @@ struct SchemaCatalog: Sendable {
 
     // MARK: References and cycles
 
-    private func checkReferences(diagnostics: inout Diagnostics) throws(Diagnostic) {
+    private func checkReferences(diagnostics: inout Diagnostics) {
         for entry in entries {
-            try check(entry.schema, diagnostics: &diagnostics)
+            check(entry.schema, diagnostics: &diagnostics)
         }
-        for entry in entries {
-            try checkAliasChain(from: entry, diagnostics: diagnostics)
-        }
+        checkAliasChains(diagnostics: &diagnostics)
     }
 
     /// Every reference inside a schema leads somewhere in this document.
-    func check(_ schema: Schema, diagnostics: inout Diagnostics) throws(Diagnostic) {
+    func check(_ schema: Schema, diagnostics: inout Diagnostics) {
         if let reference = schema.reference, entry(for: reference) == nil {
-            guard reference.text.hasPrefix("#") else {
-                throw diagnostics.error(
-                    "The reference '\(reference.text)' leaves the document.",
-                    at: reference.position,
-                    remedy: "put the schema under '#/components/schemas'"
-                )
-            }
-            if reference.componentName(in: .schemas) != nil {
-                throw diagnostics.error(
+            let failure: Diagnostic =
+                diagnostics.failures[reference.position]
+                ?? diagnostics.error(
                     "The reference '\(reference.text)' leads nowhere.",
                     at: reference.position,
                     remedy: "add the schema to '#/components/schemas' or correct the name"
                 )
-            }
-            diagnostics.warn(
-                "The reference '\(reference.text)' names no component, any value is accepted in its place.",
-                at: reference.position,
-                remedy: "move the schema to '#/components/schemas'"
-            )
+            diagnostics.report(failure)
         }
         for child in schema.children {
-            try check(child, diagnostics: &diagnostics)
+            check(child, diagnostics: &diagnostics)
         }
     }
 
-    private func checkAliasChain(from entry: Entry, diagnostics: Diagnostics) throws(Diagnostic) {
-        var seen: Set<String> = [entry.key]
-        var current: Entry = entry
-        while current.override == nil, case .reference(let next) = shape(of: current.schema) {
-            guard seen.insert(next.key).inserted else {
-                throw diagnostics.error(
-                    "The schema '\(entry.key)' is a reference to itself.",
-                    at: entry.schema.position,
+    /// No component is a reference that leads back to itself.
+    private func checkAliasChains(diagnostics: inout Diagnostics) {
+        // The chain in which an entry was met first, by the index of that chain's first entry.
+        var chains: [Int?] = Array(repeating: nil, count: entries.count)
+        for start in entries.indices where chains[start] == nil {
+            var current: Int? = start
+            while let index = current, chains[index] == nil {
+                chains[index] = start
+                current = nil
+                guard entries[index].override == nil, case .reference(let next) = shape(of: entries[index].schema)
+                else {
+                    break
+                }
+                current = indexByKey[next.key]
+            }
+            guard let end = current, chains[end] == start else { continue }
+            diagnostics.report(
+                diagnostics.error(
+                    "The schema '\(entries[end].key)' is a reference to itself.",
+                    at: entries[end].schema.position,
                     remedy: "give one schema of the circle a type"
                 )
-            }
-            current = next
+            )
         }
     }
 

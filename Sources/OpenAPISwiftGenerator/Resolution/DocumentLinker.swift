@@ -1,0 +1,718 @@
+/// Gives the bytes of a document that another one refers to.
+///
+/// The path is relative to the same folder as the name of the document that generation began with, for instance
+/// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. Throw what the user should read.
+public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
+
+/// Brings everything that references lead to into one document.
+///
+/// Later stages know references of one form, `#/components/<kind>/<name>`. All others become such: a value in another file, or
+/// below a component, becomes a component with a name of its own, and a schema that is referred to where it stands gives way
+/// to a reference, so that there is one type for it. Path items take the place of the references to them.
+struct DocumentLinker {
+    /// What stands where a reference is, and what therefore must stand where it leads.
+    private enum Kind: String {
+        case schemas
+        case parameters
+        case requestBodies
+        case responses
+        case headers
+        case pathItems
+    }
+
+    /// A value in a file.
+    private struct Place: Hashable {
+        var file: Int
+        var tokens: [String]
+    }
+
+    /// A place and how it is used.
+    private struct Target: Hashable {
+        var place: Place
+        var kind: Kind
+    }
+
+    private struct File {
+        /// The path with `.` and `..` resolved; empty for the document without a name.
+        var path: String
+        var root: DocumentNode
+    }
+
+    /// The places of schemas that give way to references, by the tokens that lead to them.
+    private final class PlaceTree {
+        var name: String?
+        var children: [String: PlaceTree] = [:]
+    }
+
+    private let load: DocumentLoader?
+    private(set) var diagnostics: Diagnostics
+    private var files: [File]
+    private var fileIndices: [String: Int]
+    /// Files that cannot be read, with the reason.
+    private var unreadable: [String: Diagnostic] = [:]
+    private var names: [Target: String] = [:]
+    private var taken: [Kind: Set<String>] = [:]
+    /// Components that come in beside the document's own, and the places they are taken from.
+    private var added: [(target: Target, name: String)] = []
+    /// Components of the document that are nothing but a reference to what has no other name: it moves there.
+    private var adopted: [Kind: [String: Target]] = [:]
+    private var moved: [Int: PlaceTree] = [:]
+    /// The members of large objects by key.
+    private var memberIndices: [Place: [String: Int]] = [:]
+
+    init(root: DocumentNode, diagnostics: Diagnostics, load: DocumentLoader?) {
+        self.load = load
+        self.diagnostics = diagnostics
+        let path: String = DocumentLinker.normalized(diagnostics.sources.all[0].name)
+        files = [File(path: path, root: root)]
+        fileIndices = [path: 0]
+    }
+
+    /// The document with all that it refers to.
+    mutating func link() -> DocumentNode {
+        guard DocumentLinker.hasFarReferences(files[0].root) else { return files[0].root }
+        for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers, .pathItems] {
+            let members: [DocumentNode.Member] = files[0].root["components"]?[kind.rawValue]?.members ?? []
+            taken[kind] = Set(members.map(\.key))
+        }
+        adoptNames()
+        // The first walk finds the places and names them, the second knows all of them from the beginning.
+        _ = rewriteRoot()
+        for (target, name) in added where target.kind == .schemas { markMoved(target.place, as: name) }
+        for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.place, as: name) }
+        return rewriteRoot()
+    }
+
+    /// Whether some reference is of another form than `#/components/<kind>/<name>`.
+    private static func hasFarReferences(_ node: DocumentNode) -> Bool {
+        switch node.content {
+        case .object(let members):
+            for member in members {
+                switch member.value.content {
+                case .string(let text): if member.key == "$ref", !isNear(text) { return true }
+                case .object, .array: if hasFarReferences(member.value) { return true }
+                default: break
+                }
+            }
+            return false
+        case .array(let elements): return elements.contains(where: hasFarReferences)
+        default: return false
+        }
+    }
+
+    private static func isNear(_ reference: String) -> Bool {
+        guard reference.hasPrefix("#/components/") else { return false }
+        var slashes = 0
+        for byte in reference.utf8 where byte == UInt8(ascii: "/") { slashes += 1 }
+        return slashes == 3
+    }
+
+    // MARK: Places
+
+    /// Where a reference leads, following references that stand alone there; `nil` with a failure on record.
+    private mutating func target(of text: String, at position: SourcePosition, in file: Int, _ kind: Kind) -> Target? {
+        var text: String = text
+        var file: Int = file
+        var steps = 0
+        while true {
+            guard let place = place(of: text, at: position, in: file) else { return nil }
+            guard let node = node(at: place, position, text) else { return nil }
+            if place.file == 0, isComponent(place, kind) { return Target(place: place, kind: kind) }
+            guard case .object(let members) = node.content, members.count == 1, members[0].key == "$ref",
+                let next = members[0].value.string
+            else { return Target(place: place, kind: kind) }
+            steps += 1
+            guard steps < 100 else {
+                fail("The reference '\(text)' leads back to itself.", at: position, "refer to a value")
+                return nil
+            }
+            text = next
+            file = place.file
+        }
+    }
+
+    private func isComponent(_ place: Place, _ kind: Kind) -> Bool {
+        place.tokens.count == 3 && place.tokens[0] == "components" && place.tokens[1] == kind.rawValue
+    }
+
+    private mutating func place(of text: String, at position: SourcePosition, in file: Int) -> Place? {
+        let parts: [Substring] = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        var file: Int = file
+        if let path = parts.first, !path.isEmpty {
+            guard let index = self.file(String(path), from: file, text, at: position) else { return nil }
+            file = index
+        }
+        guard parts.count == 2, !parts[1].isEmpty else { return Place(file: file, tokens: []) }
+        guard parts[1].hasPrefix("/") else {
+            if let tokens = DocumentLinker.anchor(Reference.unescape(parts[1]), in: files[file].root) {
+                return Place(file: file, tokens: tokens)
+            }
+            fail(
+                "The reference '\(text)' leads nowhere: no '$anchor' has that name.",
+                at: position,
+                "write '#/' and the keys that lead to the value"
+            )
+            return nil
+        }
+        let tokens: [String] = parts[1].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+            .map(Reference.unescape)
+        return Place(file: file, tokens: tokens)
+    }
+
+    private mutating func node(at place: Place, _ position: SourcePosition, _ text: String) -> DocumentNode? {
+        var node: DocumentNode = files[place.file].root
+        for (depth, token) in place.tokens.enumerated() {
+            var next: DocumentNode?
+            switch node.content {
+            case .object(let members) where members.count > 16:
+                let parent = Place(file: place.file, tokens: Array(place.tokens[..<depth]))
+                if memberIndices[parent] == nil {
+                    memberIndices[parent] = Dictionary(
+                        members.enumerated().map { ($0.element.key, $0.offset) },
+                        uniquingKeysWith: { first, _ in first }
+                    )
+                }
+                next = memberIndices[parent]?[token].map { members[$0].value }
+            case .object: next = node[token]
+            case .array(let elements):
+                if let index = Int(token), elements.indices.contains(index) { next = elements[index] }
+            default: break
+            }
+            guard let next else {
+                fail(
+                    "The reference '\(text)' leads nowhere: '\(token)' is not there.",
+                    at: position,
+                    "correct the reference or add what it names"
+                )
+                return nil
+            }
+            node = next
+        }
+        return node
+    }
+
+    /// The keys that lead to the schema with an `$anchor`.
+    private static func anchor(_ name: String, in node: DocumentNode) -> [String]? {
+        switch node.content {
+        case .object(let members):
+            if let text = node["$anchor"]?.string, text == name { return [] }
+            for member in members {
+                if let rest = anchor(name, in: member.value) { return [member.key] + rest }
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                if let rest = anchor(name, in: element) { return [String(index)] + rest }
+            }
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func fail(_ message: String, at position: SourcePosition, _ remedy: String) {
+        if diagnostics.failures[position] == nil {
+            diagnostics.failures[position] = diagnostics.error(message, at: position, remedy: remedy)
+        }
+    }
+
+    // MARK: Files
+
+    private mutating func file(_ path: String, from file: Int, _ text: String, at position: SourcePosition) -> Int? {
+        guard !path.contains("://"), !path.hasPrefix("//") else {
+            fail(
+                "The reference '\(text)' leads to another machine, and nothing is fetched while generating.",
+                at: position,
+                "download the document and refer to the file"
+            )
+            return nil
+        }
+        guard !path.hasPrefix("/") else {
+            fail(
+                "The reference '\(text)' is an absolute path, which means something else on every machine.",
+                at: position,
+                "write the path relative to the file that the reference stands in"
+            )
+            return nil
+        }
+        let directory: Substring = files[file].path.lastIndex(of: "/").map { files[file].path[...$0] } ?? ""
+        let normalized: String = DocumentLinker.normalized(directory + Reference.unescape(path[...]))
+        if let index = fileIndices[normalized] { return index }
+        if unreadable[normalized] == nil {
+            do {
+                return try read(normalized, text, at: position)
+            } catch {
+                unreadable[normalized] = error
+            }
+        }
+        diagnostics.failures[position] = unreadable[normalized]
+        return nil
+    }
+
+    private mutating func read(_ path: String, _ text: String, at position: SourcePosition) throws(Diagnostic) -> Int {
+        guard let load else {
+            throw diagnostics.error(
+                "The reference '\(text)' leaves the document, and there is no access to other files here.",
+                at: position,
+                remedy: "give the generator a loader for them, or put the value under '#/components'"
+            )
+        }
+        let bytes: [UInt8]
+        do {
+            bytes = try load(path)
+        } catch {
+            throw diagnostics.error(
+                "The reference '\(text)' leaves the document for '\(path)', which cannot be read: \(error)",
+                at: position,
+                remedy: "paths are relative to the file that the reference stands in"
+            )
+        }
+        let source: SourceText = diagnostics.sources.add(name: path, bytes: bytes)
+        let root: DocumentNode = try DocumentParser.parse(source)
+        files.append(File(path: path, root: root))
+        // Files that did not parse have a source and no root, so the two are counted apart.
+        fileIndices[path] = files.count - 1
+        return files.count - 1
+    }
+
+    /// A path without `.` and without `..` where that is possible.
+    private static func normalized<Text: StringProtocol>(_ path: Text) -> String {
+        var parts: [Text.SubSequence] = []
+        for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+            switch part {
+            case ".": continue
+            case "": if parts.isEmpty { parts.append(part) }
+            case "..":
+                if let last = parts.last, last != "..", last != "" { parts.removeLast() } else { parts.append(part) }
+            default: parts.append(part)
+            }
+        }
+        return parts.joined(separator: "/")
+    }
+
+    // MARK: Names
+
+    /// The document's components that are only references give their names to what they refer to.
+    private mutating func adoptNames() {
+        for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers] {
+            for member in files[0].root["components"]?[kind.rawValue]?.members ?? [] {
+                guard case .object(let members) = member.value.content, members.count == 1,
+                    members[0].key == "$ref", let text = members[0].value.string, !DocumentLinker.isNear(text),
+                    let target = target(of: text, at: members[0].value.position, in: 0, kind),
+                    target.place.file != 0 || !isComponent(target.place, kind), names[target] == nil
+                else { continue }
+                names[target] = member.key
+                adopted[kind, default: [:]][member.key] = target
+            }
+        }
+    }
+
+    /// The name of the component that a place becomes.
+    private mutating func name(of target: Target, at position: SourcePosition) -> String {
+        if target.place.file == 0, isComponent(target.place, target.kind) { return target.place.tokens[2] }
+        if let name = names[target] { return name }
+        let stem: String =
+            files[target.place.file].path.split(separator: "/").last.map(DocumentLinker.stem) ?? "document"
+        var name: String = DocumentLinker.name(for: target.place.tokens) ?? stem
+        let wanted: String = name
+        if taken[target.kind]?.contains(name) == true, target.place.file != 0, !target.place.tokens.isEmpty {
+            name = "\(stem)_\(name)"
+        }
+        var number = 2
+        let base: String = name
+        while taken[target.kind]?.contains(name) == true {
+            name = "\(base)_\(number)"
+            number += 1
+        }
+        if name != wanted {
+            diagnostics.note(
+                "What is referred to here is named '\(name)' because '\(wanted)' is taken.",
+                at: position
+            )
+        }
+        taken[target.kind, default: []].insert(name)
+        names[target] = name
+        added.append((target, name))
+        return name
+    }
+
+    /// `pet` for `pet.yaml`.
+    private static func stem(_ file: Substring) -> String {
+        var text: Substring = file
+        for suffix in [".yaml", ".yml", ".json"] where text.lowercased().hasSuffix(suffix) {
+            text = text.dropLast(suffix.utf8.count)
+            break
+        }
+        return cleaned(String(text))
+    }
+
+    /// The keys in whose objects the next token is a name.
+    private static let mapKeys: Set<String> = [
+        "schemas", "properties", "patternProperties", "$defs", "definitions", "parameters", "requestBodies",
+        "responses",
+        "headers", "pathItems", "paths", "content", "encoding", "callbacks",
+    ]
+    /// Keys of which a name is clear enough without.
+    private static let silentKeys: Set<String> = mapKeys.union(["components", "schema"])
+
+    /// `Pet_owner` for `/components/schemas/Pet/properties/owner`, nothing for a whole document.
+    private static func name(for tokens: [String]) -> String? {
+        var words: [String] = []
+        var isName = false
+        for token in tokens {
+            if isName || !silentKeys.contains(token) { words.append(cleaned(token)) }
+            isName = !isName && mapKeys.contains(token)
+        }
+        words.removeAll { $0.isEmpty }
+        return words.isEmpty ? nil : words.joined(separator: "_")
+    }
+
+    /// The text without signs that could not stand in the name of a component.
+    private static func cleaned(_ text: String) -> String {
+        var result = ""
+        var isPending = false
+        for character in text {
+            if character.isLetter || character.isNumber || "-._$".contains(character) {
+                if isPending, !result.isEmpty { result.append("_") }
+                isPending = false
+                result.append(character)
+            } else {
+                isPending = true
+            }
+        }
+        return result
+    }
+
+    private mutating func markMoved(_ place: Place, as name: String) {
+        var tree: PlaceTree = moved[place.file] ?? PlaceTree()
+        moved[place.file] = tree
+        for token in place.tokens {
+            let child: PlaceTree = tree.children[token] ?? PlaceTree()
+            tree.children[token] = child
+            tree = child
+        }
+        tree.name = name
+    }
+
+    // MARK: Rewriting
+
+    private mutating func rewriteRoot() -> DocumentNode {
+        let root: DocumentNode = files[0].root
+        guard let members = root.members else { return root }
+        let context = Context(file: 0, tree: moved[0])
+        var result: [DocumentNode.Member] = []
+        var components: Int?
+        for member in members {
+            switch member.key {
+            case "paths":
+                result.append(.init(key: "paths", value: rewritePaths(member.value, context.below("paths"))))
+            case "components":
+                components = result.count
+                result.append(.init(key: "components", value: rewriteComponents(member.value, context)))
+            default: result.append(member)
+            }
+        }
+        let extra: DocumentNode = addComponents(
+            to: components.map { result[$0].value } ?? DocumentNode(content: .object([]), position: root.position)
+        )
+        if let components {
+            result[components].value = extra
+        } else if extra.members?.isEmpty == false {
+            result.append(.init(key: "components", value: extra))
+        }
+        return DocumentNode(content: .object(result), position: root.position)
+    }
+
+    private mutating func rewriteComponents(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        let context: Context = context.below("components")
+        return mapMembers(of: node) { linker, member in
+            guard let kind = Kind(rawValue: member.key) else { return member.value }
+            let inner: Context = context.below(member.key)
+            return linker.mapMembers(of: member.value) { linker, member in
+                if let target = linker.adopted[kind]?[member.key] { return linker.content(of: target) }
+                return linker.rewrite(member.value, as: kind, inner.below(member.key))
+            }
+        }
+    }
+
+    /// Adds what references led to; more may come up while that is rewritten.
+    private mutating func addComponents(to node: DocumentNode) -> DocumentNode {
+        var extra: [Kind: [DocumentNode.Member]] = [:]
+        var index = 0
+        while index < added.count {
+            let (target, name) = added[index]
+            index += 1
+            extra[target.kind, default: []].append(.init(key: name, value: content(of: target)))
+        }
+        guard !extra.isEmpty, var members = node.members else { return node }
+        for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers, .pathItems] {
+            guard let more = extra[kind] else { continue }
+            if let position = members.firstIndex(where: { $0.key == kind.rawValue }),
+                let present = members[position].value.members
+            {
+                members[position].value.content = .object(present + more)
+            } else {
+                members.removeAll { $0.key == kind.rawValue }
+                members.append(
+                    .init(key: kind.rawValue, value: DocumentNode(content: .object(more), position: node.position))
+                )
+            }
+        }
+        return DocumentNode(content: .object(members), position: node.position)
+    }
+
+    /// A place's value, rewritten for the document it comes into.
+    private mutating func content(of target: Target) -> DocumentNode {
+        guard let node = node(at: target.place, SourcePosition(line: 1, column: 1), "") else {
+            return DocumentNode(content: .null, position: SourcePosition(line: 1, column: 1))
+        }
+        var tree: PlaceTree? = moved[target.place.file]
+        for token in target.place.tokens { tree = tree?.children[token] }
+        return rewrite(node, as: target.kind, Context(file: target.place.file, tree: tree), isMoved: true)
+    }
+
+    /// Where the walk is.
+    private struct Context {
+        var file: Int
+        var tree: PlaceTree?
+
+        func below(_ token: String) -> Context {
+            guard let tree else { return self }
+            return Context(file: file, tree: tree.children[token])
+        }
+    }
+
+    private mutating func mapMembers(
+        of node: DocumentNode,
+        _ change: (inout DocumentLinker, DocumentNode.Member) -> DocumentNode
+    ) -> DocumentNode {
+        guard case .object(var members) = node.content else { return node }
+        for index in members.indices {
+            members[index].value = change(&self, members[index])
+        }
+        return DocumentNode(content: .object(members), position: node.position)
+    }
+
+    private mutating func mapElements(
+        of node: DocumentNode,
+        as kind: Kind,
+        _ context: Context
+    ) -> DocumentNode {
+        guard case .array(var elements) = node.content else { return node }
+        for index in elements.indices {
+            elements[index] = rewrite(elements[index], as: kind, context.below(String(index)))
+        }
+        return DocumentNode(content: .array(elements), position: node.position)
+    }
+
+    private mutating func mapMembers(of node: DocumentNode, as kind: Kind, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            linker.rewrite(member.value, as: kind, context.below(member.key))
+        }
+    }
+
+    private mutating func rewritePaths(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            linker.rewrite(member.value, as: .pathItems, context.below(member.key))
+        }
+    }
+
+    private mutating func rewrite(
+        _ node: DocumentNode,
+        as kind: Kind,
+        _ context: Context,
+        isMoved: Bool = false
+    ) -> DocumentNode {
+        if kind == .schemas, !isMoved, let name = context.tree?.name {
+            return reference(to: name, kind, at: node.position)
+        }
+        guard node.members != nil else { return node }
+        if let entry = node["$ref"], let text = entry.string {
+            return rewriteReference(in: node, text, entry.position, as: kind, context)
+        }
+        switch kind {
+        case .schemas: return rewriteSchema(node, context)
+        case .pathItems: return rewritePathItem(node, context)
+        case .parameters, .headers, .requestBodies, .responses: return rewriteValue(node, context)
+        }
+    }
+
+    private func reference(to name: String, _ kind: Kind, at position: SourcePosition) -> DocumentNode {
+        let text = DocumentNode(content: .string(DocumentLinker.text(of: name, kind)), position: position)
+        return DocumentNode(content: .object([.init(key: "$ref", value: text)]), position: position)
+    }
+
+    private static func text(of name: String, _ kind: Kind) -> String {
+        var escaped = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "~": escaped += "~0"
+            case "/": escaped += "~1"
+            case "%": escaped += "%25"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return "#/components/\(kind.rawValue)/\(escaped)"
+    }
+
+    private mutating func rewriteReference(
+        in node: DocumentNode,
+        _ text: String,
+        _ position: SourcePosition,
+        as kind: Kind,
+        _ context: Context
+    ) -> DocumentNode {
+        if context.file == 0, DocumentLinker.isNear(text) { return node }
+        // One path may not be another under a new name: its operations would exist twice.
+        if kind == .pathItems, context.file == 0, text.hasPrefix("#/paths/") { return node }
+        guard let target = target(of: text, at: position, in: context.file, kind) else { return node }
+        if let other = otherKind(of: target) {
+            fail(
+                "The reference '\(text)' leads to '#/components/\(other)', but it stands where "
+                    + "'\(kind.rawValue)' belong.",
+                at: position,
+                "refer to what fits the place"
+            )
+            return node
+        }
+        if kind == .pathItems { return inlinePathItem(node, target) }
+        let name: String = name(of: target, at: position)
+        return mapMembers(of: node) { _, member in
+            guard member.key == "$ref" else { return member.value }
+            return DocumentNode(content: .string(DocumentLinker.text(of: name, kind)), position: position)
+        }
+    }
+
+    /// The section of the components that a target stands in, where it is not the one of its use.
+    private func otherKind(of target: Target) -> String? {
+        let tokens: [String] = target.place.tokens
+        guard tokens.count == 3, tokens[0] == "components", tokens[1] != target.kind.rawValue,
+            Components.Kind(rawValue: tokens[1]) != nil
+        else { return nil }
+        return tokens[1]
+    }
+
+    /// The path item with what stands beside the reference; path items that refer to themselves stay references.
+    private mutating func inlinePathItem(_ node: DocumentNode, _ target: Target) -> DocumentNode {
+        let item: DocumentNode = content(of: target)
+        guard let own = node.members, let members = item.members, item["$ref"] == nil else { return node }
+        let siblings: [DocumentNode.Member] = own.filter { $0.key != "$ref" }
+        let keys: Set<String> = Set(siblings.map(\.key))
+        return DocumentNode(
+            content: .object(siblings + members.filter { !keys.contains($0.key) }),
+            position: node.position
+        )
+    }
+
+    private static let operationKeys: Set<String> = [
+        "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
+    ]
+
+    private mutating func rewritePathItem(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            let inner: Context = context.below(member.key)
+            switch member.key {
+            case "parameters": return linker.mapElements(of: member.value, as: .parameters, inner)
+            case "additionalOperations":
+                return linker.mapMembers(of: member.value) { linker, member in
+                    linker.rewriteOperation(member.value, inner.below(member.key))
+                }
+            default:
+                guard DocumentLinker.operationKeys.contains(member.key) else { return member.value }
+                return linker.rewriteOperation(member.value, inner)
+            }
+        }
+    }
+
+    private mutating func rewriteOperation(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            let inner: Context = context.below(member.key)
+            switch member.key {
+            case "parameters": return linker.mapElements(of: member.value, as: .parameters, inner)
+            case "requestBody": return linker.rewrite(member.value, as: .requestBodies, inner)
+            case "responses": return linker.mapMembers(of: member.value, as: .responses, inner)
+            default: return member.value
+            }
+        }
+    }
+
+    /// A parameter, header, request body or response: their keys mean the same in all of them.
+    private mutating func rewriteValue(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            let inner: Context = context.below(member.key)
+            switch member.key {
+            case "schema": return linker.rewrite(member.value, as: .schemas, inner)
+            case "headers": return linker.mapMembers(of: member.value, as: .headers, inner)
+            case "content":
+                return linker.mapMembers(of: member.value) { linker, member in
+                    linker.rewriteMediaType(member.value, inner.below(member.key))
+                }
+            default: return member.value
+            }
+        }
+    }
+
+    private mutating func rewriteMediaType(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            let inner: Context = context.below(member.key)
+            switch member.key {
+            case "schema", "itemSchema": return linker.rewrite(member.value, as: .schemas, inner)
+            case "encoding":
+                return linker.mapMembers(of: member.value) { linker, member in
+                    linker.rewriteValue(member.value, inner.below(member.key))
+                }
+            default: return member.value
+            }
+        }
+    }
+
+    private mutating func rewriteSchema(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            let inner: Context = context.below(member.key)
+            switch member.key {
+            case "properties", "patternProperties", "dependentSchemas":
+                return linker.mapMembers(of: member.value, as: .schemas, inner)
+            case "items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "not", "contains",
+                "propertyNames", "if", "then", "else":
+                return linker.rewrite(member.value, as: .schemas, inner)
+            case "allOf", "anyOf", "oneOf", "prefixItems":
+                return linker.mapElements(of: member.value, as: .schemas, inner)
+            case "discriminator": return linker.rewriteDiscriminator(member.value, context)
+            default: return member.value
+            }
+        }
+    }
+
+    private mutating func rewriteDiscriminator(_ node: DocumentNode, _ context: Context) -> DocumentNode {
+        mapMembers(of: node) { linker, member in
+            guard member.key == "mapping" else { return member.value }
+            return linker.mapMembers(of: member.value) { linker, member in
+                guard var text = member.value.string else { return member.value }
+                let position: SourcePosition = member.value.position
+                if context.file == 0, DocumentLinker.isNear(text) { return member.value }
+                let own = Place(file: context.file, tokens: ["components", "schemas", text])
+                if !text.contains("#") {
+                    // A plain name means a component of the file it stands in before it means a file.
+                    if linker.hasValue(at: own) {
+                        if context.file == 0 { return member.value }
+                        text = DocumentLinker.text(of: text, .schemas)
+                    } else if !text.contains("/"), !text.contains(".") {
+                        return member.value
+                    }
+                }
+                guard let target = linker.target(of: text, at: position, in: context.file, .schemas) else {
+                    return member.value
+                }
+                let name: String = linker.name(of: target, at: position)
+                return DocumentNode(content: .string(DocumentLinker.text(of: name, .schemas)), position: position)
+            }
+        }
+    }
+
+    private func hasValue(at place: Place) -> Bool {
+        var node: DocumentNode = files[place.file].root
+        for token in place.tokens {
+            guard let next = node[token] else { return false }
+            node = next
+        }
+        return true
+    }
+}

@@ -1,0 +1,152 @@
+import ArgumentParser
+import OpenAPISwiftGenerator
+
+/// What `generate` and `lint` both take: a document and the settings for it.
+struct GenerationOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The OpenAPI document, YAML or JSON.",
+            discussion: """
+                Files that it refers to are read too: their paths are relative to the file that the reference stands in. \
+                Nothing is fetched over the network.
+                """
+        )
+    )
+    var docPath: String
+
+    @Option(help: ArgumentHelp("The configuration file, YAML.", valueName: "path"))
+    var config: String?
+
+    @Option(
+        name: .customLong("mode"),
+        help: ArgumentHelp("What to generate, once for each.", valueName: "mode")
+    )
+    var modes: [GeneratorConfiguration.Mode] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The access level of the declarations. (default: internal)",
+            valueName: "level"
+        )
+    )
+    var accessModifier: AccessModifier?
+
+    @Option(
+        help: ArgumentHelp(
+            "How names are made: with their spelling kept, or in camel case. (default: defensive)",
+            valueName: "strategy"
+        )
+    )
+    var namingStrategy: NamingStrategy?
+
+    @Option(
+        name: .customLong("additional-import"),
+        help: ArgumentHelp("A module that the output imports, once for each.", valueName: "module")
+    )
+    var additionalImports: [String] = []
+
+    @Option(
+        name: .customLong("additional-file-comment"),
+        help: ArgumentHelp("A comment at the head of each file, once for each.", valueName: "text")
+    )
+    var additionalFileComments: [String] = []
+
+    @Option(
+        name: .customLong("feature-flag"),
+        help: ArgumentHelp("Accepted for compatibility; there are none.", valueName: "flag")
+    )
+    var featureFlags: [FeatureFlag] = []
+
+    @Option(
+        name: .customLong("diagnostics"),
+        help: ArgumentHelp("How diagnostics are printed; json is one object a line.", valueName: "format")
+    )
+    var diagnosticsFormat: DiagnosticsFormat = .text
+
+    @Option(
+        help: ArgumentHelp("Where to write the diagnostics as YAML as well, also after a failure.", valueName: "path")
+    )
+    var diagnosticsOutputPath: String?
+
+    /// The settings of the file, replaced by those of the command line.
+    ///
+    /// - Parameter defaultModes: What to generate where neither says; `nil` to make that an error.
+    /// - Returns: The settings.
+    /// - Throws: An error of the command line or the file.
+    func configuration(
+        defaultModes: Set<GeneratorConfiguration.Mode>? = nil
+    ) throws -> GeneratorConfiguration {
+        var file = ConfigurationFile()
+        if let config { file = try reporting { () throws(Diagnostic) in try ConfigurationFile(path: config) } }
+        let requested: [GeneratorConfiguration.Mode]? = modes.isEmpty ? file.generate : modes
+        guard let modes = requested.map(Set.init) ?? defaultModes else {
+            throw ValidationError("Nothing to generate: give --mode, or a --config file with the key 'generate'.")
+        }
+        return GeneratorConfiguration(
+            modes: modes,
+            accessModifier: accessModifier ?? file.accessModifier,
+            additionalImports: additionalImports.isEmpty ? file.additionalImports : additionalImports,
+            additionalFileComments: additionalFileComments.isEmpty
+                ? file.additionalFileComments : additionalFileComments,
+            namingStrategy: namingStrategy ?? file.namingStrategy,
+            nameOverrides: file.nameOverrides,
+            typeOverrides: file.typeOverrides,
+            filter: file.filter
+        )
+    }
+
+    /// Runs the generator over the document and writes the diagnostics file, whatever comes of it.
+    func generate(with configuration: GeneratorConfiguration) throws -> GeneratorResult {
+        let document: [UInt8] = try reporting { () throws(Diagnostic) in
+            try contents(of: docPath, what: "OpenAPI document")
+        }
+        let result: GeneratorResult = Generator(configuration: configuration)
+            .generate(from: document, named: docPath, loadingReferencesWith: contentsOfReferencedFile)
+        try writeDiagnosticsFile(result.diagnostics)
+        return result
+    }
+
+    /// Runs what reads a file named on the command line; an error is reported like any other and ends the program.
+    private func reporting<T>(_ body: () throws(Diagnostic) -> T) throws -> T {
+        do throws(Diagnostic) {
+            return try body()
+        } catch {
+            for line in DiagnosticsReport(diagnostics: [error]).lines(as: diagnosticsFormat) {
+                printToStandardError(line)
+            }
+            try writeDiagnosticsFile([error])
+            throw ExitCode.validationFailure
+        }
+    }
+
+    private func writeDiagnosticsFile(_ diagnostics: [Diagnostic]) throws {
+        guard let diagnosticsOutputPath else { return }
+        try DiagnosticsReport(diagnostics: diagnostics).write(to: diagnosticsOutputPath)
+    }
+}
+
+extension GeneratorConfiguration {
+    /// One line for each setting.
+    var banner: [String] {
+        func list(_ items: [String]) -> String { items.isEmpty ? "<none>" : items.joined(separator: ", ") }
+        func pairs(_ items: [String: String]) -> String { list(items.keys.sorted().map { "\($0)=\(items[$0] ?? "")" }) }
+        var lines: [String] = [
+            "- modes: \(list(modes.sorted().map(\.rawValue)))",
+            "- access modifier: \(accessModifier.rawValue)",
+            "- naming strategy: \(namingStrategy.rawValue)",
+            "- name overrides: \(pairs(nameOverrides))",
+            "- type overrides: \(pairs(typeOverrides))",
+            "- additional imports: \(list(additionalImports))",
+            "- additional file comments: \(list(additionalFileComments))",
+        ]
+        if let filter {
+            for (name, items) in [
+                ("operations", filter.operations), ("tags", filter.tags), ("paths", filter.paths),
+                ("schemas", filter.schemas),
+            ] where !items.isEmpty {
+                lines.append("- filter \(name): \(list(items))")
+            }
+        }
+        return lines
+    }
+}

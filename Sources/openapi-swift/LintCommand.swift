@@ -1,0 +1,31 @@
+import ArgumentParser
+import OpenAPISwiftGenerator
+
+/// `openapi-swift lint`.
+struct LintCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lint",
+        abstract: "Reports what generation would refuse or leave out, and writes nothing.",
+        discussion: """
+            Errors would stop generation, warnings name parts that would be missing from the output, notes change nothing. \
+            Without a --mode and a configuration all modes are checked.
+
+              openapi-swift lint openapi.yaml
+
+            The report goes to standard output and ends with a line of totals. The exit status is 0, 1 when there are errors, or \
+            64 when the command line, the configuration or a file named here cannot be used.
+            """
+    )
+
+    @OptionGroup
+    var options: GenerationOptions
+
+    func run() throws {
+        let all: Set<GeneratorConfiguration.Mode> = Set(GeneratorConfiguration.Mode.allCases)
+        let result: GeneratorResult = try options.generate(with: try options.configuration(defaultModes: all))
+        let report = DiagnosticsReport(diagnostics: result.diagnostics)
+        for line in report.lines(as: options.diagnosticsFormat) { print(line) }
+        print(report.summary(of: options.docPath, as: options.diagnosticsFormat))
+        if report.hasErrors { throw ExitCode.failure }
+    }
+}
