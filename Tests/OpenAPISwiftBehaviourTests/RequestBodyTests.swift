@@ -21,7 +21,7 @@ struct RequestBodyTests {
 
     @Test(
         arguments: [
-            (Operations.sendMedia.Input.Body.json(.init(text: "t")), "application/json; charset=utf-8"),
+            (Operations.sendMedia.Input.Body.json(.init(text: "t")), "application/json; charset=utf-8" as String?),
             (.application_json_foo_bar(.init(x: 1, y: 2)), "application/json; foo=bar; charset=utf-8"),
             (.application_problem_plus_json(.init(text: "t")), "application/problem+json; charset=utf-8"),
             (
@@ -36,11 +36,13 @@ struct RequestBodyTests {
             (.text_xml("t"), "text/xml"),
             (.xml("t"), "application/xml"), (.yaml("t"), "application/yaml"), (.pdf("t"), "application/pdf"),
             (.binary("t"), "application/octet-stream"), (.png("t"), "image/png"), (.jpeg("t"), "image/jpeg"),
-            (.image_svg_plus_xml("t"), "image/svg+xml"), (.image__ast_("t"), "image/*"),
+            (.image_svg_plus_xml("t"), "image/svg+xml"), (.image__ast_("t"), nil),
             (.urlEncodedForm(.init(text: "t")), "application/x-www-form-urlencoded"),
         ]
     )
-    func everyCaseSendsItsOwnContentType(body: Operations.sendMedia.Input.Body, contentType: String) async throws {
+    func everyCaseSendsItsOwnContentTypeIfItIsOne(body: Operations.sendMedia.Input.Body, contentType: String?)
+        async throws
+    {
         #expect(try await sent(body).fields["content-type"] == contentType)
     }
 
@@ -103,7 +105,7 @@ struct RequestBodyTests {
             try wire.request
                 == Message(
                     start: "POST /media/any",
-                    fields: ["content-type": "*/*", "content-length": "1"],
+                    fields: ["content-type": "application/octet-stream", "content-length": "1"],
                     body: "t"
                 )
         )
