@@ -484,7 +484,27 @@ public struct JSONWriter: ~Copyable {
         buffer.appendReserved(ASCII.quote)
         Base64.encode(bytes, to: buffer.base + buffer.count)
         buffer.count += count
-        buffer.appendReserved(ASCII.quote)
+        if options.contains(.escapingSlashes) { escapeSlashes(ofLast: count) }
+        buffer.append(ASCII.quote)
+    }
+
+    /// Puts a backslash before each slash among the last bytes.
+    private mutating func escapeSlashes(ofLast count: Int) {
+        let text = UnsafeBufferPointer(start: buffer.base + (buffer.count - count), count: count)
+        var missing = text.reduce(0) { $0 + ($1 == ASCII.slash ? 1 : 0) }
+        guard missing > 0 else { return }
+        buffer.reserve(missing)
+        var source = buffer.count
+        buffer.count += missing
+        while missing > 0 {
+            source -= 1
+            let byte = buffer.base[source]
+            buffer.base[source + missing] = byte
+            if byte == ASCII.slash {
+                missing -= 1
+                buffer.base[source + missing] = ASCII.backslash
+            }
+        }
     }
 
     @inline(never)

@@ -87,6 +87,15 @@ struct JSONWriterTests {
         #expect(try text { $0.write(long) } == "\"" + String(repeating: #"\u0001"#, count: 10_000) + "\"")
     }
 
+    @Test func slashesOfBase64AreEscapedLikeOthers() throws {
+        for count in 0..<50 {
+            let bytes = [UInt8](repeating: 0xFF, count: count)
+            let plain = try text { $0.writeBase64(bytes) }
+            #expect(plain.filter { $0 == "/" }.count == count / 3 * 4 + count % 3)
+            #expect(try text(.escapingSlashes) { $0.writeBase64(bytes) } == plain.replacing("/", with: #"\/"#))
+        }
+    }
+
     @Test func staticStringsAreStringsToo() throws {
         let value: StaticString = "a\"b"
         let single: StaticString = "é"

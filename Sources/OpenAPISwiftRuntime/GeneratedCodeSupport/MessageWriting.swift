@@ -55,7 +55,11 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void
     ) throws {
         guard let value, let field = HTTPField.Name(name) else { return }
-        let bytes: [UInt8] = try configuration.json(value, options: .sortedKeys, write)
+        let bytes: [UInt8] = try configuration.json(
+            value,
+            options: [.sortedKeys, .wholeDoublesWithoutFraction],
+            write
+        )
         headerFields[field] = String(decoding: bytes, as: UTF8.self)
     }
 
