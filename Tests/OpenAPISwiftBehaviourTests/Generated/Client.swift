@@ -1863,6 +1863,14 @@ extension Operations.sendOptionalParts.Output.NoContent {
 extension Operations.everyStatus.Output {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
         switch response.statusCode {
+        case 100:
+            return .`continue`(try await Operations.everyStatus.Output.Continue.decode(from: response))
+        case 101:
+            return .switchingProtocols(try await Operations.everyStatus.Output.SwitchingProtocols.decode(from: response))
+        case 102:
+            return .code102(try await Operations.everyStatus.Output.Code102.decode(from: response))
+        case 103:
+            return .earlyHints(try await Operations.everyStatus.Output.EarlyHints.decode(from: response))
         case 200:
             return .ok(try await Operations.everyStatus.Output.Ok.decode(from: response))
         case 201:
@@ -1964,6 +1972,30 @@ extension Operations.everyStatus.Output {
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
+    }
+}
+
+extension Operations.everyStatus.Output.Continue {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        return Self()
+    }
+}
+
+extension Operations.everyStatus.Output.SwitchingProtocols {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        return Self()
+    }
+}
+
+extension Operations.everyStatus.Output.Code102 {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        return Self()
+    }
+}
+
+extension Operations.everyStatus.Output.EarlyHints {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+        return Self()
     }
 }
 

@@ -1639,6 +1639,14 @@ extension Operations.everyStatus.Input {
 extension Operations.everyStatus.Output {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         switch self {
+        case .`continue`:
+            response.setStatus(100)
+        case .switchingProtocols:
+            response.setStatus(101)
+        case .code102:
+            response.setStatus(102)
+        case .earlyHints:
+            response.setStatus(103)
         case .ok:
             response.setStatus(200)
         case .created:

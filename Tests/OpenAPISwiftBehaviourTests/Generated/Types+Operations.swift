@@ -3465,6 +3465,22 @@ extension Operations {
             init() {}
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
+            /// 100
+            struct Continue: OpenAPISwiftRuntime.OperationValue {
+                init() {}
+            }
+            /// 101
+            struct SwitchingProtocols: OpenAPISwiftRuntime.OperationValue {
+                init() {}
+            }
+            /// 102
+            struct Code102: OpenAPISwiftRuntime.OperationValue {
+                init() {}
+            }
+            /// 103
+            struct EarlyHints: OpenAPISwiftRuntime.OperationValue {
+                init() {}
+            }
             /// OK
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 init() {}
@@ -3660,6 +3676,30 @@ extension Operations {
             /// 599
             struct Code599: OpenAPISwiftRuntime.OperationValue {
                 init() {}
+            }
+            /// 100
+            case `continue`(Operations.everyStatus.Output.Continue)
+            /// 100
+            static var `continue`: Self {
+                .`continue`(.init())
+            }
+            /// 101
+            case switchingProtocols(Operations.everyStatus.Output.SwitchingProtocols)
+            /// 101
+            static var switchingProtocols: Self {
+                .switchingProtocols(.init())
+            }
+            /// 102
+            case code102(Operations.everyStatus.Output.Code102)
+            /// 102
+            static var code102: Self {
+                .code102(.init())
+            }
+            /// 103
+            case earlyHints(Operations.everyStatus.Output.EarlyHints)
+            /// 103
+            static var earlyHints: Self {
+                .earlyHints(.init())
             }
             /// OK
             case ok(Operations.everyStatus.Output.Ok)
@@ -3957,6 +3997,50 @@ extension Operations {
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            /// The response if it is `continue`; throws when it is another.
+            var `continue`: Operations.everyStatus.Output.Continue {
+                get throws {
+                    switch self {
+                    case .`continue`(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "continue", found: self)
+                    }
+                }
+            }
+            /// The response if it is `switchingProtocols`; throws when it is another.
+            var switchingProtocols: Operations.everyStatus.Output.SwitchingProtocols {
+                get throws {
+                    switch self {
+                    case .switchingProtocols(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "switchingProtocols", found: self)
+                    }
+                }
+            }
+            /// The response if it is `code102`; throws when it is another.
+            var code102: Operations.everyStatus.Output.Code102 {
+                get throws {
+                    switch self {
+                    case .code102(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "code102", found: self)
+                    }
+                }
+            }
+            /// The response if it is `earlyHints`; throws when it is another.
+            var earlyHints: Operations.everyStatus.Output.EarlyHints {
+                get throws {
+                    switch self {
+                    case .earlyHints(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "earlyHints", found: self)
+                    }
+                }
+            }
             /// The response if it is `ok`; throws when it is another.
             var ok: Operations.everyStatus.Output.Ok {
                 get throws {
