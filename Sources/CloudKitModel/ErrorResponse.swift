@@ -69,7 +69,7 @@ public struct ErrorResponse: Error, Hashable, Sendable {
     public var extensionErrorCode: String?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
-    private var spelling = WireNote((message: false, url: false))
+    private var spelling = WireNote(Spelling())
 
     /// Makes an error dictionary. Absent parts are left out of the JSON.
     public init(
@@ -84,6 +84,16 @@ public struct ErrorResponse: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
         self.uuid = uuid
         self.redirectURL = redirectURL
+    }
+}
+
+extension ErrorResponse {
+    /// How parts stood on the wire that are known under more than one name or form.
+    private struct Spelling: Sendable {
+        var message = false
+        var url = false
+        /// `retryAfter` as a string.
+        var retryAfter: String?
     }
 }
 
@@ -102,7 +112,9 @@ extension ErrorResponse: JSONBackedCodable {
         "subscriptionID"
     )
 
-    /// Reads an error dictionary. An item's own key (`recordName`, `zoneID`, `subscriptionID`) is kept in ``otherKeys``.
+    /// Reads an error dictionary. A member of an odd kind is kept in ``otherKeys`` rather than to lose the error's code.
+    ///
+    /// An item's own key (`recordName`, `zoneID`, `subscriptionID`) is kept in ``otherKeys``.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var item = ItemKeys()
         try self.init(json: &reader, item: &item)
@@ -127,25 +139,32 @@ extension ErrorResponse: JSONBackedCodable {
         let keys = Self.keys
         while let key = try reader.nextKey(in: keys) {
             switch key {
-            case 0: uuid = try otherKeys.read(key, from: &reader)
-            case 1: serverErrorCode = try otherKeys.read(key, from: &reader) ?? .unknownError
-            case 2: reason = try otherKeys.read(key, from: &reader) ?? reason
-            case 3: retryAfter = try otherKeys.read(key, from: &reader)
-            case 4: redirectURL = try otherKeys.read(key, from: &reader) ?? redirectURL
-            case 5: extensionErrorCode = try otherKeys.read(key, from: &reader)
+            case 0: uuid = try otherKeys.readLeniently(key, from: &reader)
+            case 1: serverErrorCode = try otherKeys.readLeniently(key, from: &reader) ?? .unknownError
+            case 2: reason = try otherKeys.readLeniently(key, from: &reader) ?? reason
+            case 3:
+                if try reader.peekKind() == .string {
+                    let text = try reader.readString()
+                    retryAfter = Self.seconds(in: text)
+                    spelling.value.retryAfter = text
+                } else {
+                    retryAfter = try otherKeys.readLeniently(key, from: &reader)
+                }
+            case 4: redirectURL = try otherKeys.readLeniently(key, from: &reader) ?? redirectURL
+            case 5: extensionErrorCode = try otherKeys.readLeniently(key, from: &reader)
             case 6:
                 guard reason == nil else {
                     try otherKeys.keep(from: &reader)
                     continue
                 }
-                reason = try otherKeys.read(key, from: &reader)
+                reason = try otherKeys.readLeniently(key, from: &reader)
                 spelling.value.message = reason != nil
             case 7:
                 guard redirectURL == nil else {
                     try otherKeys.keep(from: &reader)
                     continue
                 }
-                redirectURL = try otherKeys.read(key, from: &reader)
+                redirectURL = try otherKeys.readLeniently(key, from: &reader)
                 spelling.value.url = redirectURL != nil
             case 8: item.recordName = try otherKeys.read(key, from: &reader)
             case 9: item.zoneID = try otherKeys.read(key, from: &reader)
@@ -153,6 +172,10 @@ extension ErrorResponse: JSONBackedCodable {
             default: try otherKeys.keep(from: &reader)
             }
         }
+    }
+
+    private static func seconds(in text: String) -> Double? {
+        Double(text).flatMap { $0.isFinite ? $0 : nil }
     }
 
     /// Writes `{"uuid":…,"serverErrorCode":…,"reason":…,…}`.
@@ -189,7 +212,11 @@ extension ErrorResponse: JSONBackedCodable {
         } else {
             otherKeys.write(2, "reason", reason, to: &writer)
         }
-        otherKeys.write(3, "retryAfter", retryAfter, to: &writer)
+        if let text = spelling.value.retryAfter, Self.seconds(in: text) == retryAfter {
+            otherKeys.write(3, "retryAfter", text, to: &writer)
+        } else {
+            otherKeys.write(3, "retryAfter", retryAfter, to: &writer)
+        }
         if spelling.value.url {
             otherKeys.write(7, "redirectUrl", redirectURL, to: &writer)
         } else {

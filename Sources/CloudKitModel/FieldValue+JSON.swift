@@ -378,7 +378,8 @@ extension FieldValue {
             return value
         case .string(let text):
             isExact = false
-            return Double(reader.string(of: text))
+            // "nan" and "inf" are numbers for Swift, and none for the service.
+            return Double(reader.string(of: text)).flatMap { $0.isFinite ? $0 : nil }
         default:
             return nil
         }

@@ -13,13 +13,30 @@ public import StreamingJSON
 /// Known keys whose value was `null` are remembered as well, and written as `null` as long as their property is `nil`.
 /// That memory is no part of the value: it does not count in `==`.
 public struct OtherKeys: Sendable {
-    private final class Storage: Sendable {
-        let elements: [Element]
-        let nulls: UInt64
+    private struct Storage: Sendable {
+        var elements: [Element] = []
+        var nulls: UInt64 = 0
+        /// Where each name stands, from the number of elements on where searching costs more.
+        private var positions: [String: Int]?
 
-        init(elements: [Element], nulls: UInt64) {
-            self.elements = elements
-            self.nulls = nulls
+        func position(of name: String) -> Int? {
+            if let positions { return positions[name] }
+            return elements.firstIndex { $0.name == name }
+        }
+
+        mutating func append(_ element: Element) {
+            if positions != nil {
+                positions?[element.name] = elements.count
+            } else if elements.count == 32 {
+                positions = Dictionary(uniqueKeysWithValues: elements.enumerated().map { ($1.name, $0) })
+                positions?[element.name] = 32
+            }
+            elements.append(element)
+        }
+
+        mutating func remove(at position: Int) {
+            elements.remove(at: position)
+            positions = nil
         }
     }
 
@@ -37,32 +54,34 @@ public struct OtherKeys: Sendable {
         }
     }
 
-    private var storage: Storage?
+    /// Nothing or one storage: most values have no other keys, and are small for it.
+    private var storage: [Storage] = []
 
     /// No other keys.
     public init() {}
 
     /// The members in the order in which they came.
     public var elements: [Element] {
-        storage?.elements ?? []
+        storage.first?.elements ?? []
     }
 
     /// The value of the member `name`; `nil` when there is none. Assigning `nil` removes it.
     public subscript(name: String) -> JSONRawValue? {
-        get { storage?.elements.last { $0.name == name }?.value }
+        get {
+            guard let storage = storage.first, let position = storage.position(of: name) else { return nil }
+            return storage.elements[position].value
+        }
         set {
-            var elements = self.elements
-            if let index = elements.lastIndex(where: { $0.name == name }) {
+            if let position = storage.first?.position(of: name) {
                 if let newValue {
-                    elements[index].value = newValue
+                    storage[0].elements[position].value = newValue
                 } else {
-                    elements.remove(at: index)
+                    storage[0].remove(at: position)
                 }
             } else if let newValue {
-                elements.append(Element(name: name, value: newValue))
+                if storage.isEmpty { storage.append(Storage()) }
+                storage[0].append(Element(name: name, value: newValue))
             }
-            let nulls = storage?.nulls ?? 0
-            storage = elements.isEmpty && nulls == 0 ? nil : Storage(elements: elements, nulls: nulls)
         }
     }
 }
@@ -70,7 +89,7 @@ public struct OtherKeys: Sendable {
 extension OtherKeys: Hashable {
     /// Whether both hold the same members in the same order.
     public static func == (left: OtherKeys, right: OtherKeys) -> Bool {
-        left.storage === right.storage || left.elements == right.elements
+        left.elements == right.elements
     }
 
     /// Feeds the members to `hasher`.
@@ -83,16 +102,15 @@ extension OtherKeys: RandomAccessCollection {
     /// The first member's position: 0.
     public var startIndex: Int { 0 }
     /// The number of members.
-    public var endIndex: Int { storage?.elements.count ?? 0 }
+    public var endIndex: Int { storage.first?.elements.count ?? 0 }
     /// The member at `position`.
     public subscript(position: Int) -> Element { elements[position] }
 }
 
 extension OtherKeys: ExpressibleByDictionaryLiteral {
-    /// Members in the order of the literal.
+    /// Members in the order of the literal; of several with one name the last counts.
     public init(dictionaryLiteral members: (String, JSONRawValue)...) {
-        guard !members.isEmpty else { return }
-        storage = Storage(elements: members.map { Element(name: $0.0, value: $0.1) }, nulls: 0)
+        for (name, value) in members { self[name] = value }
     }
 }
 
@@ -132,6 +150,21 @@ extension OtherKeys {
         return try reader.readRepeated { (reader) throws(JSONError) in Box(try Value(json: &reader)) }
     }
 
+    /// Reads the value of the known key at `index`; one of another kind is kept like a member of unknown meaning.
+    mutating func readLeniently<Value: JSONReadable>(
+        _ index: Int,
+        from reader: inout JSONReader
+    ) throws(JSONError) -> Value? {
+        let start = reader.position
+        do throws(JSONError) {
+            return try read(index, from: &reader)
+        } catch {
+            reader.rewind(to: start)
+            try keep(from: &reader)
+            return nil
+        }
+    }
+
     /// Keeps the value of the key just read, which the type's key table does not have.
     mutating func keep(from reader: inout JSONReader) throws(JSONError) {
         let name = try reader.lastKey()
@@ -140,17 +173,18 @@ extension OtherKeys {
 
     /// Remembers that the known key at `index` was there with the value `null`.
     mutating func noteNull(_ index: Int) {
-        storage = Storage(elements: elements, nulls: (storage?.nulls ?? 0) | 1 << UInt64(index))
+        if storage.isEmpty { storage.append(Storage()) }
+        storage[0].nulls |= 1 << UInt64(index)
     }
 
     /// Whether the known key at `index` was there with the value `null`.
     func wasNull(_ index: Int) -> Bool {
-        guard let storage else { return false }
+        guard let storage = storage.first else { return false }
         return storage.nulls & 1 << UInt64(index) != 0
     }
 
     /// Whether there is nothing to write again, not even a null.
-    var isUnused: Bool { storage == nil }
+    var isUnused: Bool { elements.isEmpty && storage.first?.nulls ?? 0 == 0 }
 
     /// Writes one known member: its value, or `null` where it was `null`, or nothing.
     @inline(__always)
@@ -171,8 +205,7 @@ extension OtherKeys {
 
     /// Writes the kept members into the object that `writer` is in.
     func writeMembers(to writer: inout JSONWriter) {
-        guard let storage else { return }
-        for element in storage.elements {
+        for element in elements {
             writer.key(element.name)
             writer.writeRaw(element.value)
         }

@@ -116,17 +116,24 @@ extension Record.Fields: JSONBackedCodable {
         try reader.beginObject()
         // Names with a digest that was met before may be repeated.
         var digests: UInt64 = 0
+        // Records have dozens of fields. What has more is searched by a table, so that no input takes long.
+        var positions: [String: Int] = [:]
         while let name = try reader.nextKey() {
             if elements.isEmpty {
                 elements.reserveCapacity(Swift.max(reader.countHint, 1))
             }
             let digest: UInt64 = reader.lastKeyDigest.map { 1 &<< UInt64($0) } ?? .max
             let value = try FieldValue(json: &reader)
-            if digests & digest != 0, let index = index(of: name) {
+            if digests & digest != 0, let index = positions.isEmpty ? index(of: name) : positions[name] {
                 // Of fields with one name the last counts, as it does for most readers of JSON.
                 elements[index].value = value
             } else {
                 elements.append((name, value))
+                if !positions.isEmpty {
+                    positions[name] = elements.count - 1
+                } else if elements.count == 128 {
+                    for (index, element) in elements.enumerated() { positions[element.name] = index }
+                }
             }
             digests |= digest
         }

@@ -38,7 +38,7 @@ extension WireDate: JSONBackedCodable {
             date = Date(timeIntervalSince1970: try reader.readDouble() / 1000)
         } else {
             let text = try reader.readString()
-            guard let milliseconds = Double(text) else {
+            guard let milliseconds = Double(text), milliseconds.isFinite else {
                 throw reader.error(.invalidValue, "expected a number of milliseconds, found \"\(text)\"")
             }
             date = Date(timeIntervalSince1970: milliseconds / 1000)

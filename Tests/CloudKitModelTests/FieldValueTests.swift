@@ -4,6 +4,21 @@ import StreamingJSON
 import Testing
 
 struct FieldValueTests {
+    @Test(arguments: ["nan", "inf", "-infinity"])
+    func textThatIsNoNumberOfTheServiceIsKeptAsItCame(text: String) throws {
+        for type in ["DOUBLE", "TIMESTAMP"] {
+            let json = #"{"value":"\#(text)","type":"\#(type)"}"#
+            let value = try JSONReader.read(FieldValue.self, from: json)
+            #expect(value.doubleValue == nil)
+            #expect(value.timestampValue == nil)
+            #expect(value == value)
+            #expect(String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self) == json)
+        }
+        #expect(throws: JSONError.self) {
+            try JSONReader.read(Record.self, from: #"{"created":{"timestamp":"\#(text)"}}"#)
+        }
+    }
+
     @Test(
         arguments: [
             (.string("a"), #"{"value":"a","type":"STRING"}"#),

@@ -37,6 +37,30 @@ struct RecordTests {
         #expect(left != ["a": 1])
     }
 
+    @Test func recordsWithHundredsOfFieldsAndUnknownKeysKeepThemInOrder() throws {
+        var members = (0..<300).map { #""key\#($0)":\#($0)"# }
+        members += [#""key7":"again""#, #""key250":"again""#]
+        var fields = (0..<300).map { #""field\#($0)":{"value":\#($0),"type":"INT64"}"# }
+        fields += [#""field7":{"value":"again","type":"STRING"}"#, #""field250":{"value":"again","type":"STRING"}"#]
+        var record = try JSONReader.read(
+            Record.self,
+            from: "{\(members.joined(separator: ",")),\"fields\":{\(fields.joined(separator: ","))}}"
+        )
+        #expect(record.otherKeys.map(\.name) == (0..<300).map { "key\($0)" })
+        #expect(try record.otherKeys["key7"]?.read(String.self) == "again")
+        #expect(try record.otherKeys["key250"]?.read(String.self) == "again")
+        #expect(Array(record.fields.names) == (0..<300).map { "field\($0)" })
+        #expect(record["field7"] == "again")
+        #expect(record["field250"] == "again")
+        #expect(record["field299"] == 299)
+
+        record.otherKeys["key10"] = nil
+        record.otherKeys["key299"] = try JSONRawValue("0")
+        record.otherKeys["new"] = try JSONRawValue("1")
+        #expect(record.otherKeys.count == 300)
+        #expect(record.otherKeys.map(\.name).suffix(2) == ["key299", "new"])
+    }
+
     @Test func ofRepeatedFieldsTheLastCounts() throws {
         let fields = try JSONReader.read(
             Record.Fields.self,
