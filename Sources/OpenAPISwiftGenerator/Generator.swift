@@ -145,7 +145,7 @@ public struct Generator: Sendable {
             fileComments: configuration.additionalFileComments
         )
         return GeneratorResult(
-            files: files.map { GeneratedFile(name: $0.name, contents: renderer.render($0)) },
+            files: zip(files, renderer.render(files)).map { GeneratedFile(name: $0.name, contents: $1) },
             diagnostics: diagnostics.all
         )
     }

@@ -375,4 +375,27 @@ struct SnippetTests {
         #expect(fraction.errors == [])
         #expect(fraction.contains("public typealias A = Swift.Double"))
     }
+
+    @Test(arguments: [AccessModifier.public, .package])
+    func aModuleThatNothingExposesIsImportedWithNoLevel(access: AccessModifier) throws {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a: {get: {operationId: a, responses: {'204': {description: Done.}}}}
+                """,
+            modes: [.types, .client],
+            access: access,
+            configure: { $0.additionalImports = ["Mine"] }
+        )
+        // A hand-written `import HTTPTypes` beside `internal import HTTPTypes` would be ambiguous.
+        let client = try #require(generation.files["Client.swift"]).split(separator: "\n")
+        #expect(client.contains("import HTTPTypes"))
+        #expect(client.contains("import Mine"))
+        #expect(client.contains("\(access.rawValue) import FoundationEssentials"))
+        // A document without servers has no use for Foundation in its types.
+        let types = try #require(generation.files["Types.swift"])
+        #expect(!types.contains("import Foundation"))
+    }
 }

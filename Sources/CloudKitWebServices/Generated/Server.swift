@@ -7,7 +7,7 @@ package import FoundationEssentials
 #else
 package import Foundation
 #endif
-internal import HTTPTypes
+import HTTPTypes
 internal import CloudKitModel
 
 extension APIProtocol {

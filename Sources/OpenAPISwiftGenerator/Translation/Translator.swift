@@ -75,7 +75,7 @@ struct Translator {
         var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
         switch kind {
         case .shared:
-            result.append(SwiftImport(module: "Foundation", isExposed: !document.servers.isEmpty))
+            if !document.servers.isEmpty { result.append(SwiftImport(module: "Foundation", isExposed: true)) }
         case .schemas, .declarations:
             result.append(SwiftImport(module: "StreamingJSON"))
         case .client, .server:

@@ -8,7 +8,7 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
-internal import HTTPTypes
+import HTTPTypes
 
 /// Calls the operations over a transport.
 public struct Client: APIProtocol {

@@ -8,7 +8,7 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
-internal import HTTPTypes
+import HTTPTypes
 
 extension APIProtocol {
     /// Registers a handler for each operation on a transport.
