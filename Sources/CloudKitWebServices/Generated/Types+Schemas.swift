@@ -3646,12 +3646,28 @@ extension Components.Schemas {
     }
     /// A push, as the courier and the push service deliver it. Evidence: CloudKit JS (which reads `qry` and `fet`), peer clients.
     package struct PushPayload: StreamingJSON.JSONCodable, Sendable {
-        package var aps: Components.Schemas.PushPresentation?
-        package var ck: Components.Schemas.PushContent?
+        private var __aps: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushPresentation>?
+        package var aps: Components.Schemas.PushPresentation? {
+            get {
+                self.__aps?.value
+            }
+            set {
+                self.__aps = newValue.map { .init($0) }
+            }
+        }
+        private var __ck: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushContent>?
+        package var ck: Components.Schemas.PushContent? {
+            get {
+                self.__ck?.value
+            }
+            set {
+                self.__ck = newValue.map { .init($0) }
+            }
+        }
         /// Creates a `PushPayload`.
         package init(aps: Components.Schemas.PushPresentation? = nil, ck: Components.Schemas.PushContent? = nil) {
-            self.aps = aps
-            self.ck = ck
+            self.__aps = aps.map { .init($0) }
+            self.__ck = ck.map { .init($0) }
         }
         package enum CodingKeys: Swift.String, CodingKey {
             case aps = "aps"
@@ -3672,16 +3688,16 @@ extension Components.Schemas {
                     try reader.skipValue()
                 }
             }
-            self.aps = v0
-            self.ck = v1
+            self.__aps = v0.map { .init($0) }
+            self.__ck = v1.map { .init($0) }
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.PushPresentation = self.aps {
+            if let value: Components.Schemas.PushPresentation = self.__aps?.value {
                 writer.key("aps")
                 writer.write(value)
             }
-            if let value: Components.Schemas.PushContent = self.ck {
+            if let value: Components.Schemas.PushContent = self.__ck?.value {
                 writer.key("ck")
                 writer.write(value)
             }
@@ -3692,7 +3708,15 @@ extension Components.Schemas {
     package struct PushPresentation: StreamingJSON.JSONCodable, Sendable {
         /// 1 when the app is woken to fetch content.
         package var contentAvailable: Swift.Int?
-        package var alert: Components.Schemas.PushAlert?
+        private var __alert: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushAlert>?
+        package var alert: Components.Schemas.PushAlert? {
+            get {
+                self.__alert?.value
+            }
+            set {
+                self.__alert = newValue.map { .init($0) }
+            }
+        }
         /// The badge's number.
         package var badge: Swift.Int?
         /// The sound file.
@@ -3708,7 +3732,7 @@ extension Components.Schemas {
             category: Swift.String? = nil
         ) {
             self.contentAvailable = contentAvailable
-            self.alert = alert
+            self.__alert = alert.map { .init($0) }
             self.badge = badge
             self.sound = sound
             self.category = category
@@ -3745,14 +3769,14 @@ extension Components.Schemas {
                 }
             }
             self.contentAvailable = v0
-            self.alert = v1
+            self.__alert = v1.map { .init($0) }
             self.badge = v2
             self.sound = v3
             self.category = v4
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.PushAlert = self.alert {
+            if let value: Components.Schemas.PushAlert = self.__alert?.value {
                 writer.key("alert")
                 writer.write(value)
             }
@@ -3875,12 +3899,36 @@ extension Components.Schemas {
         package var ckuserid: Swift.String?
         /// Present when the payload was cut to fit.
         package var p: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        private var __qry: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushChange>?
         /// From a query subscription.
-        package var qry: Components.Schemas.PushChange?
+        package var qry: Components.Schemas.PushChange? {
+            get {
+                self.__qry?.value
+            }
+            set {
+                self.__qry = newValue.map { .init($0) }
+            }
+        }
+        private var __fet: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushChange>?
         /// From a zone subscription.
-        package var fet: Components.Schemas.PushChange?
+        package var fet: Components.Schemas.PushChange? {
+            get {
+                self.__fet?.value
+            }
+            set {
+                self.__fet = newValue.map { .init($0) }
+            }
+        }
+        private var __met: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushChange>?
         /// From a database subscription.
-        package var met: Components.Schemas.PushChange?
+        package var met: Components.Schemas.PushChange? {
+            get {
+                self.__met?.value
+            }
+            set {
+                self.__met = newValue.map { .init($0) }
+            }
+        }
         /// Creates a `PushContent`.
         package init(
             ce: Swift.Int? = nil,
@@ -3897,9 +3945,9 @@ extension Components.Schemas {
             self.nid = nid
             self.ckuserid = ckuserid
             self.p = p
-            self.qry = qry
-            self.fet = fet
-            self.met = met
+            self.__qry = qry.map { .init($0) }
+            self.__fet = fet.map { .init($0) }
+            self.__met = met.map { .init($0) }
         }
         package enum CodingKeys: Swift.String, CodingKey {
             case ce = "ce"
@@ -3949,9 +3997,9 @@ extension Components.Schemas {
             self.nid = v2
             self.ckuserid = v3
             self.p = v4
-            self.qry = v5
-            self.fet = v6
-            self.met = v7
+            self.__qry = v5.map { .init($0) }
+            self.__fet = v6.map { .init($0) }
+            self.__met = v7.map { .init($0) }
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -3967,11 +4015,11 @@ extension Components.Schemas {
                 writer.key("ckuserid")
                 writer.write(value)
             }
-            if let value: Components.Schemas.PushChange = self.fet {
+            if let value: Components.Schemas.PushChange = self.__fet?.value {
                 writer.key("fet")
                 writer.write(value)
             }
-            if let value: Components.Schemas.PushChange = self.met {
+            if let value: Components.Schemas.PushChange = self.__met?.value {
                 writer.key("met")
                 writer.write(value)
             }
@@ -3983,7 +4031,7 @@ extension Components.Schemas {
                 writer.key("p")
                 writer.write(value)
             }
-            if let value: Components.Schemas.PushChange = self.qry {
+            if let value: Components.Schemas.PushChange = self.__qry?.value {
                 writer.key("qry")
                 writer.write(value)
             }

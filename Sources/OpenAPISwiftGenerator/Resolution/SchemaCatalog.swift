@@ -37,6 +37,8 @@ struct SchemaCatalog: Sendable {
     private var unsupportedReasons: [String: String] = [:]
     /// The components whose values are not JSON objects.
     private var otherThanObjects: Set<String> = []
+    /// How many stored values the type of a component has, those of types inside of it included unless they are held in a box.
+    private var weights: [String: Int] = [:]
 
     init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) {
         self.version = version
@@ -51,6 +53,7 @@ struct SchemaCatalog: Sendable {
         cycles = finder.run()
         finder = CycleFinder(catalog: self, followsProperties: false)
         compositionCycles = finder.run()
+        weigh()
     }
 
     subscript(key: String) -> Entry? {
@@ -226,6 +229,73 @@ struct SchemaCatalog: Sendable {
         }
     }
 
+    // MARK: Weights
+
+    /// The weight from which a value is held in a box.
+    ///
+    /// The compiler writes out how each struct is copied, value by value, and does so again for every struct around it. With no
+    /// more than this many values held in place, what it writes stays in proportion to the document.
+    static let heaviest: Int = 4
+
+    /// Whether values of a schema have so many parts that they are better held in a box.
+    func isHeavy(_ schema: Schema) -> Bool {
+        switch shape(of: schema) {
+        case .reference(let entry): entry.override == nil && (weights[entry.key] ?? 1) > SchemaCatalog.heaviest
+        default: weight(of: schema) > SchemaCatalog.heaviest
+        }
+    }
+
+    /// Whether the cases of a `oneOf` have so many parts that the compiler shall box them.
+    func areHeavy(_ alternatives: [Schema]) -> Bool {
+        alternatives.reduce(0) { $0 + placedWeight(of: $1) } > SchemaCatalog.heaviest
+    }
+
+    /// The weight inside of another type.
+    private func placedWeight(of schema: Schema) -> Int {
+        let weight: Int = weight(of: schema)
+        return weight > SchemaCatalog.heaviest ? 1 : weight
+    }
+
+    private func weight(of schema: Schema) -> Int {
+        switch shape(of: schema) {
+        case .reference(let entry): return entry.override == nil ? weights[entry.key] ?? 1 : 1
+        case .object:
+            var result: Int = schema.properties.reduce(0) { $0 + placedWeight(of: $1.schema) }
+            switch schema.additionalProperties {
+            case .allowed, .schema: result += 1
+            case .unspecified, .forbidden: break
+            }
+            return result
+        case .allOf(let members), .anyOf(let members):
+            return members.reduce(0) { $0 + placedWeight(of: $1) }
+        case .oneOf(let members):
+            return areHeavy(members) ? 1 : members.reduce(1) { $0 + placedWeight(of: $1) }
+        case .scalar, .array, .stringEnumeration, .integerEnumeration, .unsupported: return 1
+        }
+    }
+
+    /// Weighs each component after those that it holds; of a cycle, where one is boxed anyway, in any order.
+    private mutating func weigh() {
+        var isSeen: Set<String> = []
+        for entry in entries {
+            var stack: [String] = [entry.key]
+            while let key = stack.last {
+                guard let current = self[key], weights[key] == nil else {
+                    stack.removeLast()
+                    continue
+                }
+                if isSeen.insert(key).inserted {
+                    stack += held(by: current, followsProperties: true).filter {
+                        weights[$0] == nil && !isSeen.contains($0)
+                    }
+                } else {
+                    weights[key] = weight(of: current.schema)
+                    stack.removeLast()
+                }
+            }
+        }
+    }
+
     // MARK: References and cycles
 
     private func checkReferences(diagnostics: inout Diagnostics) {
@@ -368,20 +438,29 @@ private struct CycleFinder {
     }
 
     private func edges(of entry: SchemaCatalog.Entry) -> [String] {
+        catalog.held(by: entry, followsProperties: followsProperties)
+    }
+}
+
+extension SchemaCatalog {
+    /// The components whose values stand in place in those of another.
+    fileprivate func held(by entry: Entry, followsProperties: Bool) -> [String] {
         guard entry.override == nil else { return [] }
         var result: [String] = []
-        collect(entry.schema, into: &result)
+        collect(entry.schema, followsProperties: followsProperties, into: &result)
         return result
     }
 
-    private func collect(_ schema: Schema, into result: inout [String]) {
-        switch catalog.shape(of: schema) {
+    private func collect(_ schema: Schema, followsProperties: Bool, into result: inout [String]) {
+        switch shape(of: schema) {
         case .reference(let entry): result.append(entry.key)
         case .object:
             guard followsProperties else { break }
-            for property in schema.properties { collect(property.schema, into: &result) }
+            for property in schema.properties {
+                collect(property.schema, followsProperties: true, into: &result)
+            }
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
-            for member in members { collect(member, into: &result) }
+            for member in members { collect(member, followsProperties: followsProperties, into: &result) }
         case .scalar, .stringEnumeration, .integerEnumeration, .array, .unsupported: break
         }
     }

@@ -315,10 +315,14 @@ struct SchemaTranslator {
             key: property.name,
             name: scope.claim(names.memberName(property.name)),
             type: type,
-            isBoxed: isRecursive(property.schema, owner: place.owner),
+            isBoxed: isBoxed(property.schema, owner: place.owner),
             documentation: property.schema.documentation,
             isDeprecated: property.schema.isDeprecated
         )
+    }
+
+    private func isBoxed(_ schema: Schema, owner: String?) -> Bool {
+        isRecursive(schema, owner: owner) || schemas.isHeavy(schema)
     }
 
     /// Whether a schema leads back to the component it stands in with nothing but references in between.
@@ -592,7 +596,7 @@ struct SchemaTranslator {
                     name: names.overrides[name] ?? name,
                     type: type,
                     isObjectLike: schemas.isObjectLike(member),
-                    isBoxed: isRecursive(member, owner: place.owner),
+                    isBoxed: isBoxed(member, owner: place.owner),
                     isTried: !leadsBack(member, owner: place.owner)
                 )
             )
@@ -787,7 +791,7 @@ struct SchemaTranslator {
             )
         }
         declarations.append(Snippets.writingMethod(body: [.block("switch self", cases)]))
-        let isIndirect: Bool = members.contains { isRecursive($0, owner: place.owner) }
+        let isIndirect: Bool = members.contains { isRecursive($0, owner: place.owner) } || schemas.areHeavy(members)
         appendComposition(
             schema,
             keyword: isIndirect ? .indirectEnumeration : .enumeration,

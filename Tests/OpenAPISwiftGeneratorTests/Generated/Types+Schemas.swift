@@ -864,7 +864,7 @@ extension Components.Schemas {
         }
     }
     @frozen
-    public enum Choice: StreamingJSON.JSONCodable, Sendable {
+    public indirect enum Choice: StreamingJSON.JSONCodable, Sendable {
         public struct Case4Payload: StreamingJSON.JSONCodable, Sendable {
             public var c: Swift.Int
             /// Creates a `Case4Payload`.
@@ -1260,10 +1260,34 @@ extension Components.Schemas {
         public var counts: Components.Schemas.Counts?
         public var named: Components.Schemas.Named?
         public var both: Components.Schemas.Both?
-        public var either: Components.Schemas.Either?
+        private var __either: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Either>?
+        public var either: Components.Schemas.Either? {
+            get {
+                self.__either?.value
+            }
+            set {
+                self.__either = newValue.map { .init($0) }
+            }
+        }
         public var choice: Components.Schemas.Choice?
-        public var pet: Components.Schemas.Pet?
-        public var tree: Components.Schemas.Tree?
+        private var __pet: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Pet>?
+        public var pet: Components.Schemas.Pet? {
+            get {
+                self.__pet?.value
+            }
+            set {
+                self.__pet = newValue.map { .init($0) }
+            }
+        }
+        private var __tree: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Tree>?
+        public var tree: Components.Schemas.Tree? {
+            get {
+                self.__tree?.value
+            }
+            set {
+                self.__tree = newValue.map { .init($0) }
+            }
+        }
         public var forest: Components.Schemas.Forest?
         public var knot: Components.Schemas.Knot?
         public var jsonReader: Swift.String?
@@ -1293,10 +1317,10 @@ extension Components.Schemas {
             self.counts = counts
             self.named = named
             self.both = both
-            self.either = either
+            self.__either = either.map { .init($0) }
             self.choice = choice
-            self.pet = pet
-            self.tree = tree
+            self.__pet = pet.map { .init($0) }
+            self.__tree = tree.map { .init($0) }
             self.forest = forest
             self.knot = knot
             self.jsonReader = jsonReader
@@ -1380,10 +1404,10 @@ extension Components.Schemas {
             self.counts = v2
             self.named = v3
             self.both = v4
-            self.either = v5
+            self.__either = v5.map { .init($0) }
             self.choice = v6
-            self.pet = v7
-            self.tree = v8
+            self.__pet = v7.map { .init($0) }
+            self.__tree = v8.map { .init($0) }
             self.forest = v9
             self.knot = v10
             self.jsonReader = v11
@@ -1413,7 +1437,7 @@ extension Components.Schemas {
                 writer.key("counts")
                 writer.write(value)
             }
-            if let value: Components.Schemas.Either = self.either {
+            if let value: Components.Schemas.Either = self.__either?.value {
                 writer.key("either")
                 writer.write(value)
             }
@@ -1433,7 +1457,7 @@ extension Components.Schemas {
                 writer.key("open")
                 writer.write(value)
             }
-            if let value: Components.Schemas.Pet = self.pet {
+            if let value: Components.Schemas.Pet = self.__pet?.value {
                 writer.key("pet")
                 writer.write(value)
             }
@@ -1441,7 +1465,7 @@ extension Components.Schemas {
                 writer.key("reader")
                 writer.write(value)
             }
-            if let value: Components.Schemas.Tree = self.tree {
+            if let value: Components.Schemas.Tree = self.__tree?.value {
                 writer.key("tree")
                 writer.write(value)
             }
