@@ -21,9 +21,15 @@ import Synchronization
 /// with any middleware of Hummingbird, those added to the router before the transport see the requests of operations, and those added
 /// after it do not. A path that is known here with another method is answered by 405 and `allow`, unless Hummingbird has a route for it.
 ///
-/// Bodies stream both ways: a request is handed over while it is still arriving, and limiting its size is the handler's matter. When a
-/// client goes away, the handler's next read of the request throws, and a response body is given up at its next chunk. An error that no
-/// middleware handled is Hummingbird's to answer: by 500, or as the error itself says if it is an `HTTPResponseError`.
+/// Bodies stream both ways: a request is handed over while it is still arriving, as fast as the handler reads it, and a response is read
+/// as fast as the client takes it. How much of a request is brought into memory is `maximumBufferedBytes` of the handlers' configuration;
+/// a body that streams is the handler's to limit. What a handler leaves unread is passed over, and the connection serves the next request.
+///
+/// When a client goes away, the tasks of handler and response body are cancelled if the context of the router is a
+/// ``ConnectionRequestContext``. With other contexts the handler's next read of the request throws, and a response body is given up at
+/// its next chunk.
+///
+/// An error that no middleware handled is Hummingbird's to answer: by 500, or as the error itself says if it is an `HTTPResponseError`.
 public struct HummingbirdTransport<Context: RequestContext>: ServerTransport, Sendable {
 
     private let routes = Routes()
@@ -66,7 +72,13 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
         case .found(let handler, let template, let parameters):
             context.coreContext.endpointPath.value = template
             let metadata = ServerRequestMetadata(pathParameters: parameters)
-            return try await answer(request, metadata: metadata, by: handler)
+            guard let channel = (context as? any ConnectionRequestContext)?.channel else {
+                return try await answer(request, metadata: metadata, by: handler)
+            }
+            let connection = Connection.of(channel)
+            return try await connection.withCancellationOnClose {
+                try await answer(request, metadata: metadata, by: handler, on: connection)
+            }
         case .methodNotAllowed(let allowed):
             do {
                 return try await next(request, context)
@@ -83,11 +95,12 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
     private func answer(
         _ request: Request,
         metadata: ServerRequestMetadata,
-        by handler: ServerTransport.Handler
+        by handler: ServerTransport.Handler,
+        on connection: Connection? = nil
     ) async throws -> Response {
         do {
             let (response, body) = try await handler(request.head, HTTPBody(of: request), metadata)
-            return Response(response, body: body, to: request.head)
+            return Response(response, body: body, to: request.head, on: connection)
         } catch let error as ServerError {
             // An error of Hummingbird's own knows its response.
             throw error.underlyingError as? any HTTPResponseError ?? error
@@ -118,7 +131,7 @@ extension HTTPBody {
 
 extension Response {
 
-    fileprivate init(_ response: HTTPResponse, body: HTTPBody?, to request: HTTPRequest) {
+    fileprivate init(_ response: HTTPResponse, body: HTTPBody?, to request: HTTPRequest, on connection: Connection?) {
         guard response.mayHaveBody(toRequest: request) else {
             let length = response.headerFields[.contentLength]
             self.init(status: response.status, headers: response.headerFields)
@@ -126,10 +139,10 @@ extension Response {
             headers[.contentLength] = request.method == .head ? length : nil
             return
         }
-        self.init(status: response.status, headers: response.headerFields, body: Self.body(body))
+        self.init(status: response.status, headers: response.headerFields, body: Self.body(body, on: connection))
     }
 
-    private static func body(_ body: HTTPBody?) -> ResponseBody {
+    private static func body(_ body: HTTPBody?, on connection: Connection?) -> ResponseBody {
         guard let body else { return ResponseBody() }
         if let bytes = body.bufferedBytes {
             return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
@@ -137,10 +150,28 @@ extension Response {
         var length: Int?
         if case .known(let known) = body.length { length = Int(exactly: known) }
         return ResponseBody(contentLength: length) { writer in
-            for try await chunk in body {
-                try await writer.write(ByteBuffer(bytes: chunk))
+            guard let connection else {
+                try await writer.write(chunksOf: body)
+                return
             }
-            try await writer.finish(nil)
+            // Nobody else has the writer until the task is over, which is waited for.
+            nonisolated(unsafe) let shared = writer
+            try await connection.withCancellationOnClose {
+                var writer = shared
+                try await writer.write(chunksOf: body)
+            }
         }
+    }
+}
+
+extension ResponseBodyWriter {
+
+    @concurrent fileprivate mutating func write(chunksOf body: HTTPBody) async throws {
+        for try await chunk in body {
+            try await write(ByteBuffer(bytes: chunk))
+        }
+        // A stream that ends because it was cancelled is not the whole body.
+        try Task.checkCancellation()
+        try await finish(nil)
     }
 }

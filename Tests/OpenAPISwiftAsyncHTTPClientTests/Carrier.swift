@@ -6,15 +6,17 @@ import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
 import Testing
 
-/// The two ways from a client to handlers: in the same process, and over a socket.
+/// The ways from a client to handlers: in the same process, over a socket, and over one whose end cancels handlers.
 enum Carrier: CaseIterable, CustomTestStringConvertible {
     case inProcess
     case socket
+    case watchedSocket
 
     var testDescription: String {
         switch self {
         case .inProcess: "in the same process"
         case .socket: "over a socket"
+        case .watchedSocket: "over a socket that is watched"
         }
     }
 
@@ -31,12 +33,27 @@ enum Carrier: CaseIterable, CustomTestStringConvertible {
             let url = try #require(URL(string: "http://server.test\(path)"))
             return try await body(Caller(transport: transport, baseURL: url))
         case .socket:
-            let router = Router()
-            try handlers(HummingbirdTransport(router))
-            return try await withRunningServer(of: router) { url in
-                let url = try #require(URL(string: "\(url.absoluteString)\(path)"))
-                return try await body(Caller(transport: AsyncHTTPClientTransport(), baseURL: url))
-            }
+            return try await withServer(on: Router(), path: path, handlers: handlers, body)
+        case .watchedSocket:
+            return try await withServer(
+                on: Router(context: OperationRequestContext.self),
+                path: path,
+                handlers: handlers,
+                body
+            )
+        }
+    }
+
+    private func withServer<Context: RequestContext, Result>(
+        on router: Router<Context>,
+        path: String,
+        handlers: (any ServerTransport) throws -> Void,
+        _ body: (Caller) async throws -> Result
+    ) async throws -> Result where Context.Source == ApplicationRequestContextSource {
+        try handlers(HummingbirdTransport(router))
+        return try await withRunningServer(of: router) { url in
+            let url = try #require(URL(string: "\(url.absoluteString)\(path)"))
+            return try await body(Caller(transport: AsyncHTTPClientTransport(), baseURL: url))
         }
     }
 }

