@@ -234,7 +234,19 @@ let package = Package(
                     "StreamingJSON",
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ]
-            )
+            ),
+            // The Swift of the documentation's pages.
+            .testTarget(
+                name: "OpenAPISwiftDocumentationTests",
+                dependencies: [
+                    "OpenAPISwiftAsyncHTTPClient",
+                    "OpenAPISwiftHummingbird",
+                    "OpenAPISwiftRuntime",
+                    "StreamingJSON",
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                    .product(name: "Hummingbird", package: "hummingbird"),
+                ]
+            ),
         ]
 )
 

@@ -1,0 +1,114 @@
+import Foundation
+import HTTPTypes
+import OpenAPISwiftRuntime
+import Testing
+
+/// What a program does with a generated client.
+struct CallTests {
+    private func makeClient(_ service: some APIProtocol = Observatory()) throws -> Client {
+        let transport = InProcessTransport()
+        try service.registerHandlers(on: transport, middlewares: [ErrorHandlingMiddleware()])
+        return Client(serverURL: .defaultOpenAPIServerURL, transport: transport)
+    }
+
+    @Test func aResponseIsReadByTheNameOfItsStatus() async throws {
+        let client = try makeClient()
+        let wren = Components.Schemas.Sighting.wren
+        _ = try await client.addSighting(body: .json(wren)).created
+
+        let response = try await client.listSightings(query: .init(limit: 10, status: [.seen, .heardOnly]))
+        // GET /sightings?limit=10&status=seen&status=heard-only
+
+        let page = try response.ok
+        print(page.headers.xTotalCount)
+        for sighting in try page.body.json { print(sighting.species, sighting.at) }
+
+        #expect(try page.body.json == [wren])
+    }
+
+    private func show(_ id: String, with client: some APIProtocol) async throws -> String {
+        switch try await client.getSighting(path: .init(id: id)) {
+        case .ok(let response):
+            return try response.body.json.species
+        case .notFound:
+            return "There is no sighting \(id)."
+        case .undocumented(let statusCode, let payload):
+            return "The server answers \(statusCode), \(payload.headerFields)."
+        }
+    }
+
+    @Test func everyAnswerIsACase() async throws {
+        #expect(try await show("17", with: makeClient()) == "There is no sighting 17.")
+    }
+
+    @Test func callsTakeTheirInputInParts() async throws {
+        let client = try makeClient()
+
+        _ = try await client.getSighting(path: .init(id: "17"))
+        _ = try await client.getSighting(.init(path: .init(id: "17")))
+        _ = try await client.listSightings()
+        _ = try await client.listSightings(
+            headers: .init(accept: [.init(contentType: .json), .init(contentType: .csv, quality: 0.5)])
+        )
+        // accept: application/json, text/csv; q=0.500
+
+        let removed = try? await client.removeSighting(path: .init(id: "17")).noContent
+        #expect(removed == nil)
+    }
+
+    @Test func errorsSayHowFarTheCallGot() async throws {
+        let client = try makeClient()
+        do {
+            let form = Operations.LogIn.Input.Body.UrlEncodedFormPayload(name: "Ada", password: "guess")
+            _ = try await client.logIn(body: .urlEncodedForm(form)).ok
+        } catch let error as ClientError {
+            // The call itself failed: no connection, a middleware, a body that cannot be read.
+            print(error.operationID, error.response?.status.code ?? 0, error.underlyingError)
+        } catch {
+            // The call succeeded, and the response is not `ok`.
+            print(error)
+        }
+    }
+
+    @Test func valuesAreMadeByTheirInitializers() throws {
+        var sighting = Components.Schemas.Sighting(
+            id: "18",
+            species: "Alcedo atthis",
+            at: .now,
+            status: .heardOnly,
+            observer: .camera(.init(kind: "camera", model: "Pond 2")),
+            weather: .init(value2: "fog"),
+            extraNotes: .init(additionalProperties: ["perch": "willow"])
+        )
+        sighting.count = 2
+
+        switch sighting.observer {
+        case .person(let person): print(person.name)
+        case .camera(let camera): print(camera.model)
+        }
+
+        // A weather of the list is in value1, and every weather is in value2.
+        print(sighting.weather?.value1?.rawValue ?? sighting.weather?.value2 ?? "no weather")
+
+        let data = try JSONEncoder().encode(sighting)
+        let copy = try JSONDecoder().decode(Components.Schemas.Sighting.self, from: data)
+        #expect(copy.observer == sighting.observer)
+        #expect(copy.weather?.value2 == "fog")
+    }
+
+    @Test func aRecursiveTypeIsUsedLikeAnyOther() {
+        var wren = Components.Schemas.Taxon(name: "Troglodytes", parent: .init(name: "Passeriformes"))
+        wren.parent?.parent = .init(name: "Aves")
+        #expect(wren.parent?.parent?.name == "Aves")
+    }
+
+    @Test func serversAreFunctions() throws {
+        let plain = try Servers.Server1.url()
+        let south = try Servers.Server2.url(region: .south)
+        // https://birds.example.com/v1
+        // https://south.birds.example.com/v1
+
+        #expect(plain.absoluteString == "https://birds.example.com/v1")
+        #expect(south.absoluteString == "https://south.birds.example.com/v1")
+    }
+}
