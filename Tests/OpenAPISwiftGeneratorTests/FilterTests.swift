@@ -36,7 +36,7 @@ struct FilterTests {
         let all: [(name: String, text: String, file: String)] = [
             ("getA", "enum getA ", "Types+Operations.swift"), ("putA", "enum putA ", "Types+Operations.swift"),
             ("getB", "enum getB ", "Types+Operations.swift"), ("P", "typealias P ", "Types+Parameters.swift"),
-            ("R", "struct R:", "Types+Responses.swift"), ("Other", "struct Other:", "Types+Responses.swift"),
+            ("R", "typealias R ", "Types+Responses.swift"), ("Other", "typealias Other ", "Types+Responses.swift"),
             ("InP", "typealias InP ", "Types+Schemas.swift"), ("InR", "struct InR:", "Types+Schemas.swift"),
             ("Deep", "typealias Deep ", "Types+Schemas.swift"), ("Alone", "struct Alone:", "Types+Schemas.swift"),
             ("Unused", "typealias Unused ", "Types+Schemas.swift"),

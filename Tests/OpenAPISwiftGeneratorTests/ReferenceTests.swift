@@ -74,7 +74,7 @@ struct ReferenceTests {
         ])
         #expect(generation.diagnostics == [])
         #expect(generation.contains("public struct a_id_get_200_application_json:"))
-        #expect(generation.contains("public struct a_id_get_200:", in: "Types+Responses.swift"))
+        #expect(generation.contains("public typealias a_id_get_200 =", in: "Types+Responses.swift"))
         #expect(generation.contains("public typealias a_id_get_0 = Swift.String", in: "Types+Parameters.swift"))
     }
 
@@ -163,7 +163,7 @@ struct ReferenceTests {
         #expect(generation.contains("public var friends: [Components.Schemas.pet]?"))
         #expect(generation.contains("public var home: Components.Schemas.Home?"))
         #expect(generation.contains("public struct Text:"))
-        #expect(generation.contains("public struct Problem:", in: "Types+Responses.swift"))
+        #expect(generation.contains("public typealias Problem =", in: "Types+Responses.swift"))
     }
 
     @Test func aComponentThatIsOnlyAReferenceGivesItsNameToTheFile() {

@@ -56,8 +56,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.QueryRecords.id,
             method: .post,
-            encode: { (input: Operations.QueryRecords.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.QueryRecords.Output in try await Operations.QueryRecords.Output.decode(from: response) }
+            encode: Operations.QueryRecords.encode,
+            decode: Operations.QueryRecords.decode
         )
     }
     /// Fetches records by name.
@@ -74,8 +74,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.LookupRecords.id,
             method: .post,
-            encode: { (input: Operations.LookupRecords.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LookupRecords.Output in try await Operations.LookupRecords.Output.decode(from: response) }
+            encode: Operations.LookupRecords.encode,
+            decode: Operations.LookupRecords.decode
         )
     }
     /// Creates, changes and deletes records.
@@ -104,8 +104,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.ModifyRecords.id,
             method: .post,
-            encode: { (input: Operations.ModifyRecords.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ModifyRecords.Output in try await Operations.ModifyRecords.Output.decode(from: response) }
+            encode: Operations.ModifyRecords.encode,
+            decode: Operations.ModifyRecords.decode
         )
     }
     /// Fetches the changes of one zone. Use fetchZoneChanges instead.
@@ -123,8 +123,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.FetchRecordChanges.id,
             method: .post,
-            encode: { (input: Operations.FetchRecordChanges.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FetchRecordChanges.Output in try await Operations.FetchRecordChanges.Output.decode(from: response) }
+            encode: Operations.FetchRecordChanges.encode,
+            decode: Operations.FetchRecordChanges.decode
         )
     }
     /// Describes the shares behind short identifiers.
@@ -141,8 +141,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.ResolveShares.id,
             method: .post,
-            encode: { (input: Operations.ResolveShares.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ResolveShares.Output in try await Operations.ResolveShares.Output.decode(from: response) }
+            encode: Operations.ResolveShares.encode,
+            decode: Operations.ResolveShares.decode
         )
     }
     /// Accepts shares on behalf of the signed-in user.
@@ -159,8 +159,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.AcceptShares.id,
             method: .post,
-            encode: { (input: Operations.AcceptShares.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.AcceptShares.Output in try await Operations.AcceptShares.Output.decode(from: response) }
+            encode: Operations.AcceptShares.encode,
+            decode: Operations.AcceptShares.decode
         )
     }
     /// Fetches which zones changed.
@@ -177,8 +177,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.FetchDatabaseChanges.id,
             method: .post,
-            encode: { (input: Operations.FetchDatabaseChanges.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FetchDatabaseChanges.Output in try await Operations.FetchDatabaseChanges.Output.decode(from: response) }
+            encode: Operations.FetchDatabaseChanges.encode,
+            decode: Operations.FetchDatabaseChanges.decode
         )
     }
     /// Fetches changed records of several zones.
@@ -206,8 +206,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.FetchZoneChanges.id,
             method: .post,
-            encode: { (input: Operations.FetchZoneChanges.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FetchZoneChanges.Output in try await Operations.FetchZoneChanges.Output.decode(from: response) }
+            encode: Operations.FetchZoneChanges.encode,
+            decode: Operations.FetchZoneChanges.decode
         )
     }
     /// Lists the zones of a database.
@@ -221,8 +221,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.ListZones.id,
             method: .get,
-            encode: { (input: Operations.ListZones.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ListZones.Output in try await Operations.ListZones.Output.decode(from: response) }
+            encode: Operations.ListZones.encode,
+            decode: Operations.ListZones.decode
         )
     }
     /// Fetches zones by identifier.
@@ -237,8 +237,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.LookupZones.id,
             method: .post,
-            encode: { (input: Operations.LookupZones.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LookupZones.Output in try await Operations.LookupZones.Output.decode(from: response) }
+            encode: Operations.LookupZones.encode,
+            decode: Operations.LookupZones.decode
         )
     }
     /// Creates and deletes zones.
@@ -255,8 +255,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.ModifyZones.id,
             method: .post,
-            encode: { (input: Operations.ModifyZones.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ModifyZones.Output in try await Operations.ModifyZones.Output.decode(from: response) }
+            encode: Operations.ModifyZones.encode,
+            decode: Operations.ModifyZones.decode
         )
     }
     /// Fetches which zones changed, the older way. Use fetchDatabaseChanges instead.
@@ -274,8 +274,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.FetchZoneListChanges.id,
             method: .post,
-            encode: { (input: Operations.FetchZoneListChanges.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FetchZoneListChanges.Output in try await Operations.FetchZoneListChanges.Output.decode(from: response) }
+            encode: Operations.FetchZoneListChanges.encode,
+            decode: Operations.FetchZoneListChanges.decode
         )
     }
     /// Fetches the identity of the signed-in user.
@@ -290,8 +290,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.FetchCaller.id,
             method: .get,
-            encode: { (input: Operations.FetchCaller.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FetchCaller.Output in try await Operations.FetchCaller.Output.decode(from: response) }
+            encode: Operations.FetchCaller.encode,
+            decode: Operations.FetchCaller.decode
         )
     }
     /// Fetches the signed-in user, the older way. Use fetchCaller instead.
@@ -308,8 +308,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.FetchCurrentUser.id,
             method: .get,
-            encode: { (input: Operations.FetchCurrentUser.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FetchCurrentUser.Output in try await Operations.FetchCurrentUser.Output.decode(from: response) }
+            encode: Operations.FetchCurrentUser.encode,
+            decode: Operations.FetchCurrentUser.decode
         )
     }
     /// Lists the user's contacts who allow themselves to be found.
@@ -325,8 +325,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.DiscoverAllUsers.id,
             method: .get,
-            encode: { (input: Operations.DiscoverAllUsers.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.DiscoverAllUsers.Output in try await Operations.DiscoverAllUsers.Output.decode(from: response) }
+            encode: Operations.DiscoverAllUsers.encode,
+            decode: Operations.DiscoverAllUsers.decode
         )
     }
     /// Finds identities by email address, phone number or user record name.
@@ -343,8 +343,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.DiscoverUsers.id,
             method: .post,
-            encode: { (input: Operations.DiscoverUsers.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.DiscoverUsers.Output in try await Operations.DiscoverUsers.Output.decode(from: response) }
+            encode: Operations.DiscoverUsers.encode,
+            decode: Operations.DiscoverUsers.decode
         )
     }
     /// Finds users by email address. Use discoverUsers instead.
@@ -360,8 +360,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.LookupUsersByEmail.id,
             method: .post,
-            encode: { (input: Operations.LookupUsersByEmail.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LookupUsersByEmail.Output in try await Operations.LookupUsersByEmail.Output.decode(from: response) }
+            encode: Operations.LookupUsersByEmail.encode,
+            decode: Operations.LookupUsersByEmail.decode
         )
     }
     /// Finds users by user record name. Use discoverUsers instead.
@@ -377,8 +377,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.LookupUsersByID.id,
             method: .post,
-            encode: { (input: Operations.LookupUsersByID.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LookupUsersByID.Output in try await Operations.LookupUsersByID.Output.decode(from: response) }
+            encode: Operations.LookupUsersByID.encode,
+            decode: Operations.LookupUsersByID.decode
         )
     }
     /// Lists users among the caller's contacts. Use discoverAllUsers instead.
@@ -395,8 +395,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.LookupContacts.id,
             method: .post,
-            encode: { (input: Operations.LookupContacts.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LookupContacts.Output in try await Operations.LookupContacts.Output.decode(from: response) }
+            encode: Operations.LookupContacts.encode,
+            decode: Operations.LookupContacts.decode
         )
     }
     /// Lists the caller's subscriptions in a database.
@@ -413,8 +413,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.ListSubscriptions.id,
             method: .get,
-            encode: { (input: Operations.ListSubscriptions.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ListSubscriptions.Output in try await Operations.ListSubscriptions.Output.decode(from: response) }
+            encode: Operations.ListSubscriptions.encode,
+            decode: Operations.ListSubscriptions.decode
         )
     }
     /// Fetches subscriptions by identifier.
@@ -430,8 +430,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.LookupSubscriptions.id,
             method: .post,
-            encode: { (input: Operations.LookupSubscriptions.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LookupSubscriptions.Output in try await Operations.LookupSubscriptions.Output.decode(from: response) }
+            encode: Operations.LookupSubscriptions.encode,
+            decode: Operations.LookupSubscriptions.decode
         )
     }
     /// Creates, updates and deletes subscriptions.
@@ -451,8 +451,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.ModifySubscriptions.id,
             method: .post,
-            encode: { (input: Operations.ModifySubscriptions.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ModifySubscriptions.Output in try await Operations.ModifySubscriptions.Output.decode(from: response) }
+            encode: Operations.ModifySubscriptions.encode,
+            decode: Operations.ModifySubscriptions.decode
         )
     }
     /// Asks for addresses to upload assets to.
@@ -472,8 +472,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.RequestAssetUploads.id,
             method: .post,
-            encode: { (input: Operations.RequestAssetUploads.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.RequestAssetUploads.Output in try await Operations.RequestAssetUploads.Output.decode(from: response) }
+            encode: Operations.RequestAssetUploads.encode,
+            decode: Operations.RequestAssetUploads.decode
         )
     }
     /// Makes assets of existing records usable in other records.
@@ -489,8 +489,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.RereferenceAssets.id,
             method: .post,
-            encode: { (input: Operations.RereferenceAssets.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.RereferenceAssets.Output in try await Operations.RereferenceAssets.Output.decode(from: response) }
+            encode: Operations.RereferenceAssets.encode,
+            decode: Operations.RereferenceAssets.decode
         )
     }
     /// Creates a push token and the address to poll for pushes.
@@ -509,8 +509,8 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.CreateDeviceToken.id,
             method: .post,
-            encode: { (input: Operations.CreateDeviceToken.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.CreateDeviceToken.Output in try await Operations.CreateDeviceToken.Output.decode(from: response) }
+            encode: Operations.CreateDeviceToken.encode,
+            decode: Operations.CreateDeviceToken.decode
         )
     }
     /// Registers a push token that was made elsewhere.
@@ -526,1777 +526,1483 @@ package struct Client: APIProtocol {
             input,
             operationID: Operations.RegisterDeviceToken.id,
             method: .post,
-            encode: { (input: Operations.RegisterDeviceToken.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.RegisterDeviceToken.Output in try await Operations.RegisterDeviceToken.Output.decode(from: response) }
+            encode: Operations.RegisterDeviceToken.encode,
+            decode: Operations.RegisterDeviceToken.decode
         )
     }
 }
 
-extension Operations.QueryRecords.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.QueryRecords {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/records/query")
-        try request.addQuery("getCurrentSyncToken", self.query.getCurrentSyncToken)
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try request.addQuery("getCurrentSyncToken", input.query.getCurrentSyncToken)
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.QueryRecords.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.QueryRecords.Output.Ok.decode(from: response))
+            let headers = Operations.QueryRecords.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.QueryRecords.Output.Ok.Body = .json(try response.json(Components.Schemas.QueryRecordsResponse.self))
+            return .ok(Operations.QueryRecords.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.QueryRecords.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.QueryRecords.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.QueryRecords.Output.Ok.Body = .json(try await response.json(Components.Schemas.QueryRecordsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.LookupRecords.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LookupRecords {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/records/lookup")
-        try request.addQuery("getCurrentSyncToken", self.query.getCurrentSyncToken)
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try request.addQuery("getCurrentSyncToken", input.query.getCurrentSyncToken)
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.LookupRecords.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LookupRecords.Output.Ok.decode(from: response))
+            let headers = Operations.LookupRecords.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.LookupRecords.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupRecordsResponse.self))
+            return .ok(Operations.LookupRecords.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.LookupRecords.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.LookupRecords.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.LookupRecords.Output.Ok.Body = .json(try await response.json(Components.Schemas.LookupRecordsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ModifyRecords.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ModifyRecords {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/records/modify")
-        try request.addQuery("getCurrentSyncToken", self.query.getCurrentSyncToken)
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try request.addQuery("getCurrentSyncToken", input.query.getCurrentSyncToken)
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.ModifyRecords.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ModifyRecords.Output.Ok.decode(from: response))
+            let headers = Operations.ModifyRecords.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.ModifyRecords.Output.Ok.Body = .json(try response.json(Components.Schemas.ModifyRecordsResponse.self))
+            return .ok(Operations.ModifyRecords.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ModifyRecords.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ModifyRecords.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.ModifyRecords.Output.Ok.Body = .json(try await response.json(Components.Schemas.ModifyRecordsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.FetchRecordChanges.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FetchRecordChanges {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/records/changes")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.FetchRecordChanges.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FetchRecordChanges.Output.Ok.decode(from: response))
+            let headers = Operations.FetchRecordChanges.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.FetchRecordChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchRecordChangesResponse.self))
+            return .ok(Operations.FetchRecordChanges.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FetchRecordChanges.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.FetchRecordChanges.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.FetchRecordChanges.Output.Ok.Body = .json(try await response.json(Components.Schemas.FetchRecordChangesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ResolveShares.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ResolveShares {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/records/resolve")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.ResolveShares.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ResolveShares.Output.Ok.decode(from: response))
+            let headers = Operations.ResolveShares.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.ResolveShares.Output.Ok.Body = .json(try response.json(Components.Schemas.ResolveSharesResponse.self))
+            return .ok(Operations.ResolveShares.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ResolveShares.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ResolveShares.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.ResolveShares.Output.Ok.Body = .json(try await response.json(Components.Schemas.ResolveSharesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.AcceptShares.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.AcceptShares {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/records/accept")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.AcceptShares.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.AcceptShares.Output.Ok.decode(from: response))
+            let headers = Operations.AcceptShares.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.AcceptShares.Output.Ok.Body = .json(try response.json(Components.Schemas.AcceptSharesResponse.self))
+            return .ok(Operations.AcceptShares.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.AcceptShares.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.AcceptShares.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.AcceptShares.Output.Ok.Body = .json(try await response.json(Components.Schemas.AcceptSharesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.FetchDatabaseChanges.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FetchDatabaseChanges {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/changes/database")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.FetchDatabaseChanges.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FetchDatabaseChanges.Output.Ok.decode(from: response))
+            let headers = Operations.FetchDatabaseChanges.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.FetchDatabaseChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchDatabaseChangesResponse.self))
+            return .ok(Operations.FetchDatabaseChanges.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FetchDatabaseChanges.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.FetchDatabaseChanges.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.FetchDatabaseChanges.Output.Ok.Body = .json(try await response.json(Components.Schemas.FetchDatabaseChangesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.FetchZoneChanges.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FetchZoneChanges {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/changes/zone")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.FetchZoneChanges.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FetchZoneChanges.Output.Ok.decode(from: response))
+            let headers = Operations.FetchZoneChanges.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.FetchZoneChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchZoneChangesResponse.self))
+            return .ok(Operations.FetchZoneChanges.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FetchZoneChanges.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.FetchZoneChanges.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.FetchZoneChanges.Output.Ok.Body = .json(try await response.json(Components.Schemas.FetchZoneChangesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ListZones.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ListZones {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/zones/list")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.ListZones.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ListZones.Output.Ok.decode(from: response))
+            let headers = Operations.ListZones.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.ListZones.Output.Ok.Body = .json(try response.json(Components.Schemas.ListZonesResponse.self))
+            return .ok(Operations.ListZones.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ListZones.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ListZones.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.ListZones.Output.Ok.Body = .json(try await response.json(Components.Schemas.ListZonesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.LookupZones.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LookupZones {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/zones/lookup")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.LookupZones.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LookupZones.Output.Ok.decode(from: response))
+            let headers = Operations.LookupZones.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.LookupZones.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupZonesResponse.self))
+            return .ok(Operations.LookupZones.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.LookupZones.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.LookupZones.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.LookupZones.Output.Ok.Body = .json(try await response.json(Components.Schemas.LookupZonesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ModifyZones.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ModifyZones {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/zones/modify")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.ModifyZones.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ModifyZones.Output.Ok.decode(from: response))
+            let headers = Operations.ModifyZones.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.ModifyZones.Output.Ok.Body = .json(try response.json(Components.Schemas.ModifyZonesResponse.self))
+            return .ok(Operations.ModifyZones.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ModifyZones.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ModifyZones.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.ModifyZones.Output.Ok.Body = .json(try await response.json(Components.Schemas.ModifyZonesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.FetchZoneListChanges.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FetchZoneListChanges {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/zones/changes")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.FetchZoneListChanges.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FetchZoneListChanges.Output.Ok.decode(from: response))
+            let headers = Operations.FetchZoneListChanges.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.FetchZoneListChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchZoneListChangesResponse.self))
+            return .ok(Operations.FetchZoneListChanges.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FetchZoneListChanges.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.FetchZoneListChanges.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.FetchZoneListChanges.Output.Ok.Body = .json(try await response.json(Components.Schemas.FetchZoneListChangesResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.FetchCaller.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FetchCaller {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/caller")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.FetchCaller.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FetchCaller.Output.Ok.decode(from: response))
+            let headers = Operations.FetchCaller.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.FetchCaller.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchCallerResponse.self))
+            return .ok(Operations.FetchCaller.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FetchCaller.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.FetchCaller.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.FetchCaller.Output.Ok.Body = .json(try await response.json(Components.Schemas.FetchCallerResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.FetchCurrentUser.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FetchCurrentUser {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/current")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.FetchCurrentUser.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FetchCurrentUser.Output.Ok.decode(from: response))
+            let headers = Operations.FetchCurrentUser.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.FetchCurrentUser.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchCurrentUserResponse.self))
+            return .ok(Operations.FetchCurrentUser.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FetchCurrentUser.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.FetchCurrentUser.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.FetchCurrentUser.Output.Ok.Body = .json(try await response.json(Components.Schemas.FetchCurrentUserResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.DiscoverAllUsers.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.DiscoverAllUsers {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/discover")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.DiscoverAllUsers.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.DiscoverAllUsers.Output.Ok.decode(from: response))
+            let headers = Operations.DiscoverAllUsers.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.DiscoverAllUsers.Output.Ok.Body = .json(try response.json(Components.Schemas.DiscoverAllUsersResponse.self))
+            return .ok(Operations.DiscoverAllUsers.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.DiscoverAllUsers.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.DiscoverAllUsers.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.DiscoverAllUsers.Output.Ok.Body = .json(try await response.json(Components.Schemas.DiscoverAllUsersResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.DiscoverUsers.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.DiscoverUsers {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/discover")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.DiscoverUsers.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.DiscoverUsers.Output.Ok.decode(from: response))
+            let headers = Operations.DiscoverUsers.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.DiscoverUsers.Output.Ok.Body = .json(try response.json(Components.Schemas.DiscoverUsersResponse.self))
+            return .ok(Operations.DiscoverUsers.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.DiscoverUsers.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.DiscoverUsers.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.DiscoverUsers.Output.Ok.Body = .json(try await response.json(Components.Schemas.DiscoverUsersResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.LookupUsersByEmail.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LookupUsersByEmail {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/lookup/email")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.LookupUsersByEmail.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LookupUsersByEmail.Output.Ok.decode(from: response))
+            let headers = Operations.LookupUsersByEmail.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.LookupUsersByEmail.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupUsersByEmailResponse.self))
+            return .ok(Operations.LookupUsersByEmail.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.LookupUsersByEmail.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.LookupUsersByEmail.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.LookupUsersByEmail.Output.Ok.Body = .json(try await response.json(Components.Schemas.LookupUsersByEmailResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.LookupUsersByID.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LookupUsersByID {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/lookup/id")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.LookupUsersByID.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LookupUsersByID.Output.Ok.decode(from: response))
+            let headers = Operations.LookupUsersByID.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.LookupUsersByID.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupUsersByIDResponse.self))
+            return .ok(Operations.LookupUsersByID.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.LookupUsersByID.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.LookupUsersByID.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.LookupUsersByID.Output.Ok.Body = .json(try await response.json(Components.Schemas.LookupUsersByIDResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.LookupContacts.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LookupContacts {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/users/lookup/contacts")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.LookupContacts.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LookupContacts.Output.Ok.decode(from: response))
+            let headers = Operations.LookupContacts.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.LookupContacts.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupContactsResponse.self))
+            return .ok(Operations.LookupContacts.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.LookupContacts.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.LookupContacts.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.LookupContacts.Output.Ok.Body = .json(try await response.json(Components.Schemas.LookupContactsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ListSubscriptions.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ListSubscriptions {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/subscriptions/list")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.ListSubscriptions.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ListSubscriptions.Output.Ok.decode(from: response))
+            let headers = Operations.ListSubscriptions.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.ListSubscriptions.Output.Ok.Body = .json(try response.json(Components.Schemas.ListSubscriptionsResponse.self))
+            return .ok(Operations.ListSubscriptions.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ListSubscriptions.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ListSubscriptions.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.ListSubscriptions.Output.Ok.Body = .json(try await response.json(Components.Schemas.ListSubscriptionsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.LookupSubscriptions.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LookupSubscriptions {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/subscriptions/lookup")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.LookupSubscriptions.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LookupSubscriptions.Output.Ok.decode(from: response))
+            let headers = Operations.LookupSubscriptions.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.LookupSubscriptions.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupSubscriptionsResponse.self))
+            return .ok(Operations.LookupSubscriptions.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.LookupSubscriptions.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.LookupSubscriptions.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.LookupSubscriptions.Output.Ok.Body = .json(try await response.json(Components.Schemas.LookupSubscriptionsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ModifySubscriptions.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ModifySubscriptions {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/subscriptions/modify")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.ModifySubscriptions.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ModifySubscriptions.Output.Ok.decode(from: response))
+            let headers = Operations.ModifySubscriptions.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.ModifySubscriptions.Output.Ok.Body = .json(try response.json(Components.Schemas.ModifySubscriptionsResponse.self))
+            return .ok(Operations.ModifySubscriptions.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ModifySubscriptions.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ModifySubscriptions.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.ModifySubscriptions.Output.Ok.Body = .json(try await response.json(Components.Schemas.ModifySubscriptionsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.RequestAssetUploads.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.RequestAssetUploads {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/assets/upload")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.RequestAssetUploads.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.RequestAssetUploads.Output.Ok.decode(from: response))
+            let headers = Operations.RequestAssetUploads.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.RequestAssetUploads.Output.Ok.Body = .json(try response.json(Components.Schemas.RequestAssetUploadsResponse.self))
+            return .ok(Operations.RequestAssetUploads.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.RequestAssetUploads.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.RequestAssetUploads.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.RequestAssetUploads.Output.Ok.Body = .json(try await response.json(Components.Schemas.RequestAssetUploadsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.RereferenceAssets.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.RereferenceAssets {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/database/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/")
-        try request.addPath(parameter: self.path.database)
+        try request.addPath(parameter: input.path.database)
         request.addPath("/assets/rereference")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.RereferenceAssets.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.RereferenceAssets.Output.Ok.decode(from: response))
+            let headers = Operations.RereferenceAssets.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.RereferenceAssets.Output.Ok.Body = .json(try response.json(Components.Schemas.RereferenceAssetsResponse.self))
+            return .ok(Operations.RereferenceAssets.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.RereferenceAssets.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.RereferenceAssets.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.RereferenceAssets.Output.Ok.Body = .json(try await response.json(Components.Schemas.RereferenceAssetsResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.CreateDeviceToken.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.CreateDeviceToken {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/device/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/tokens/create")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.CreateDeviceToken.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.CreateDeviceToken.Output.Ok.decode(from: response))
+            let headers = Operations.CreateDeviceToken.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.CreateDeviceToken.Output.Ok.Body = .json(try response.json(Components.Schemas.CreateDeviceTokenResponse.self))
+            return .ok(Operations.CreateDeviceToken.Output.Ok(headers: headers, body: body))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.CreateDeviceToken.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.CreateDeviceToken.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.CreateDeviceToken.Output.Ok.Body = .json(try await response.json(Components.Schemas.CreateDeviceTokenResponse.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.RegisterDeviceToken.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.RegisterDeviceToken {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/device/")
-        try request.addPath(parameter: self.path.version)
+        try request.addPath(parameter: input.path.version)
         request.addPath("/")
-        try request.addPath(parameter: self.path.container)
+        try request.addPath(parameter: input.path.container)
         request.addPath("/")
-        try request.addPath(parameter: self.path.environment)
+        try request.addPath(parameter: input.path.environment)
         request.addPath("/tokens/register")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.RegisterDeviceToken.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.RegisterDeviceToken.Output.Ok.decode(from: response))
+            let headers = Operations.RegisterDeviceToken.Output.Ok.Headers(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            )
+            return .ok(Operations.RegisterDeviceToken.Output.Ok(headers: headers))
         case 400:
-            return .badRequest(try await Components.Responses.BadRequest.decode(from: response))
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:
-            return .unauthorized(try await Components.Responses.Unauthorized.decode(from: response))
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
-            return .forbidden(try await Components.Responses.Forbidden.decode(from: response))
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
         case 404:
-            return .notFound(try await Components.Responses.NotFound.decode(from: response))
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Conflict.decode(from: response))
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
         case 412:
-            return .preconditionFailed(try await Components.Responses.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
         case 413:
-            return .contentTooLarge(try await Components.Responses.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
         case 421:
-            return .misdirectedRequest(try await Components.Responses.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
         case 429:
-            return .tooManyRequests(try await Components.Responses.TooManyRequests.decode(from: response))
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
         case 500:
-            return .internalServerError(try await Components.Responses.InternalServerError.decode(from: response))
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
         case 503:
-            return .serviceUnavailable(try await Components.Responses.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
-    }
-}
-
-extension Operations.RegisterDeviceToken.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.RegisterDeviceToken.Output.Ok.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
-        )
-        return Self(headers: headers)
     }
 }
 
 extension Components.Responses.BadRequest {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.BadRequest.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.BadRequest.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.BadRequest.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.Unauthorized {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.Unauthorized.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Unauthorized.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.Unauthorized.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.Forbidden {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.Forbidden.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Forbidden.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.Forbidden.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.NotFound {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.NotFound.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.NotFound.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.NotFound.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.Conflict {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.Conflict.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Conflict.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.Conflict.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.PreconditionFailed {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.PreconditionFailed.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.PreconditionFailed.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.PreconditionFailed.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.ContentTooLarge {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.ContentTooLarge.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.ContentTooLarge.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.ContentTooLarge.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.MisdirectedRequest {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.MisdirectedRequest.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.MisdirectedRequest.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.MisdirectedRequest.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.TooManyRequests {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.TooManyRequests.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.TooManyRequests.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.TooManyRequests.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.InternalServerError {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.InternalServerError.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.InternalServerError.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.InternalServerError.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.ServiceUnavailable {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.ServiceUnavailable.Headers(
             xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
             xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.ServiceUnavailable.Body = .json(try await response.json(Components.Schemas.ErrorResponse.self))
+        let body: Components.Responses.ServiceUnavailable.Body = .json(try response.json(Components.Schemas.ErrorResponse.self))
         return Self(headers: headers, body: body)
     }
 }

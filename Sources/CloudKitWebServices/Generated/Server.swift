@@ -34,234 +34,234 @@ extension APIProtocol {
             operationID: Operations.QueryRecords.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/records/query",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.QueryRecords.Input in try await Operations.QueryRecords.Input.decode(from: request) },
+            decode: Operations.QueryRecords.decode,
             handle: { (handler: Self, input: Operations.QueryRecords.Input) async throws -> Operations.QueryRecords.Output in try await handler.queryRecords(input) },
-            encode: { (output: Operations.QueryRecords.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.QueryRecords.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LookupRecords.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/records/lookup",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LookupRecords.Input in try await Operations.LookupRecords.Input.decode(from: request) },
+            decode: Operations.LookupRecords.decode,
             handle: { (handler: Self, input: Operations.LookupRecords.Input) async throws -> Operations.LookupRecords.Output in try await handler.lookupRecords(input) },
-            encode: { (output: Operations.LookupRecords.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LookupRecords.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ModifyRecords.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/records/modify",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ModifyRecords.Input in try await Operations.ModifyRecords.Input.decode(from: request) },
+            decode: Operations.ModifyRecords.decode,
             handle: { (handler: Self, input: Operations.ModifyRecords.Input) async throws -> Operations.ModifyRecords.Output in try await handler.modifyRecords(input) },
-            encode: { (output: Operations.ModifyRecords.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ModifyRecords.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FetchRecordChanges.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/records/changes",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FetchRecordChanges.Input in try await Operations.FetchRecordChanges.Input.decode(from: request) },
+            decode: Operations.FetchRecordChanges.decode,
             handle: { (handler: Self, input: Operations.FetchRecordChanges.Input) async throws -> Operations.FetchRecordChanges.Output in try await deprecatedCalls().fetchRecordChanges(handler, input) },
-            encode: { (output: Operations.FetchRecordChanges.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FetchRecordChanges.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ResolveShares.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/records/resolve",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ResolveShares.Input in try await Operations.ResolveShares.Input.decode(from: request) },
+            decode: Operations.ResolveShares.decode,
             handle: { (handler: Self, input: Operations.ResolveShares.Input) async throws -> Operations.ResolveShares.Output in try await handler.resolveShares(input) },
-            encode: { (output: Operations.ResolveShares.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ResolveShares.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.AcceptShares.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/records/accept",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.AcceptShares.Input in try await Operations.AcceptShares.Input.decode(from: request) },
+            decode: Operations.AcceptShares.decode,
             handle: { (handler: Self, input: Operations.AcceptShares.Input) async throws -> Operations.AcceptShares.Output in try await handler.acceptShares(input) },
-            encode: { (output: Operations.AcceptShares.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.AcceptShares.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FetchDatabaseChanges.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/changes/database",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FetchDatabaseChanges.Input in try await Operations.FetchDatabaseChanges.Input.decode(from: request) },
+            decode: Operations.FetchDatabaseChanges.decode,
             handle: { (handler: Self, input: Operations.FetchDatabaseChanges.Input) async throws -> Operations.FetchDatabaseChanges.Output in try await handler.fetchDatabaseChanges(input) },
-            encode: { (output: Operations.FetchDatabaseChanges.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FetchDatabaseChanges.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FetchZoneChanges.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/changes/zone",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FetchZoneChanges.Input in try await Operations.FetchZoneChanges.Input.decode(from: request) },
+            decode: Operations.FetchZoneChanges.decode,
             handle: { (handler: Self, input: Operations.FetchZoneChanges.Input) async throws -> Operations.FetchZoneChanges.Output in try await handler.fetchZoneChanges(input) },
-            encode: { (output: Operations.FetchZoneChanges.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FetchZoneChanges.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ListZones.id,
             method: .get,
             path: "/database/{version}/{container}/{environment}/{database}/zones/list",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ListZones.Input in try await Operations.ListZones.Input.decode(from: request) },
+            decode: Operations.ListZones.decode,
             handle: { (handler: Self, input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output in try await handler.listZones(input) },
-            encode: { (output: Operations.ListZones.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ListZones.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LookupZones.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/zones/lookup",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LookupZones.Input in try await Operations.LookupZones.Input.decode(from: request) },
+            decode: Operations.LookupZones.decode,
             handle: { (handler: Self, input: Operations.LookupZones.Input) async throws -> Operations.LookupZones.Output in try await handler.lookupZones(input) },
-            encode: { (output: Operations.LookupZones.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LookupZones.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ModifyZones.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/zones/modify",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ModifyZones.Input in try await Operations.ModifyZones.Input.decode(from: request) },
+            decode: Operations.ModifyZones.decode,
             handle: { (handler: Self, input: Operations.ModifyZones.Input) async throws -> Operations.ModifyZones.Output in try await handler.modifyZones(input) },
-            encode: { (output: Operations.ModifyZones.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ModifyZones.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FetchZoneListChanges.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/zones/changes",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FetchZoneListChanges.Input in try await Operations.FetchZoneListChanges.Input.decode(from: request) },
+            decode: Operations.FetchZoneListChanges.decode,
             handle: { (handler: Self, input: Operations.FetchZoneListChanges.Input) async throws -> Operations.FetchZoneListChanges.Output in try await deprecatedCalls().fetchZoneListChanges(handler, input) },
-            encode: { (output: Operations.FetchZoneListChanges.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FetchZoneListChanges.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FetchCaller.id,
             method: .get,
             path: "/database/{version}/{container}/{environment}/{database}/users/caller",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FetchCaller.Input in try await Operations.FetchCaller.Input.decode(from: request) },
+            decode: Operations.FetchCaller.decode,
             handle: { (handler: Self, input: Operations.FetchCaller.Input) async throws -> Operations.FetchCaller.Output in try await handler.fetchCaller(input) },
-            encode: { (output: Operations.FetchCaller.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FetchCaller.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FetchCurrentUser.id,
             method: .get,
             path: "/database/{version}/{container}/{environment}/{database}/users/current",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FetchCurrentUser.Input in try await Operations.FetchCurrentUser.Input.decode(from: request) },
+            decode: Operations.FetchCurrentUser.decode,
             handle: { (handler: Self, input: Operations.FetchCurrentUser.Input) async throws -> Operations.FetchCurrentUser.Output in try await deprecatedCalls().fetchCurrentUser(handler, input) },
-            encode: { (output: Operations.FetchCurrentUser.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FetchCurrentUser.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.DiscoverAllUsers.id,
             method: .get,
             path: "/database/{version}/{container}/{environment}/{database}/users/discover",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.DiscoverAllUsers.Input in try await Operations.DiscoverAllUsers.Input.decode(from: request) },
+            decode: Operations.DiscoverAllUsers.decode,
             handle: { (handler: Self, input: Operations.DiscoverAllUsers.Input) async throws -> Operations.DiscoverAllUsers.Output in try await handler.discoverAllUsers(input) },
-            encode: { (output: Operations.DiscoverAllUsers.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.DiscoverAllUsers.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.DiscoverUsers.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/users/discover",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.DiscoverUsers.Input in try await Operations.DiscoverUsers.Input.decode(from: request) },
+            decode: Operations.DiscoverUsers.decode,
             handle: { (handler: Self, input: Operations.DiscoverUsers.Input) async throws -> Operations.DiscoverUsers.Output in try await handler.discoverUsers(input) },
-            encode: { (output: Operations.DiscoverUsers.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.DiscoverUsers.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LookupUsersByEmail.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/users/lookup/email",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LookupUsersByEmail.Input in try await Operations.LookupUsersByEmail.Input.decode(from: request) },
+            decode: Operations.LookupUsersByEmail.decode,
             handle: { (handler: Self, input: Operations.LookupUsersByEmail.Input) async throws -> Operations.LookupUsersByEmail.Output in try await deprecatedCalls().lookupUsersByEmail(handler, input) },
-            encode: { (output: Operations.LookupUsersByEmail.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LookupUsersByEmail.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LookupUsersByID.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/users/lookup/id",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LookupUsersByID.Input in try await Operations.LookupUsersByID.Input.decode(from: request) },
+            decode: Operations.LookupUsersByID.decode,
             handle: { (handler: Self, input: Operations.LookupUsersByID.Input) async throws -> Operations.LookupUsersByID.Output in try await deprecatedCalls().lookupUsersByID(handler, input) },
-            encode: { (output: Operations.LookupUsersByID.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LookupUsersByID.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LookupContacts.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/users/lookup/contacts",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LookupContacts.Input in try await Operations.LookupContacts.Input.decode(from: request) },
+            decode: Operations.LookupContacts.decode,
             handle: { (handler: Self, input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output in try await deprecatedCalls().lookupContacts(handler, input) },
-            encode: { (output: Operations.LookupContacts.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LookupContacts.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ListSubscriptions.id,
             method: .get,
             path: "/database/{version}/{container}/{environment}/{database}/subscriptions/list",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ListSubscriptions.Input in try await Operations.ListSubscriptions.Input.decode(from: request) },
+            decode: Operations.ListSubscriptions.decode,
             handle: { (handler: Self, input: Operations.ListSubscriptions.Input) async throws -> Operations.ListSubscriptions.Output in try await handler.listSubscriptions(input) },
-            encode: { (output: Operations.ListSubscriptions.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ListSubscriptions.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LookupSubscriptions.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/subscriptions/lookup",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LookupSubscriptions.Input in try await Operations.LookupSubscriptions.Input.decode(from: request) },
+            decode: Operations.LookupSubscriptions.decode,
             handle: { (handler: Self, input: Operations.LookupSubscriptions.Input) async throws -> Operations.LookupSubscriptions.Output in try await handler.lookupSubscriptions(input) },
-            encode: { (output: Operations.LookupSubscriptions.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LookupSubscriptions.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ModifySubscriptions.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/subscriptions/modify",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ModifySubscriptions.Input in try await Operations.ModifySubscriptions.Input.decode(from: request) },
+            decode: Operations.ModifySubscriptions.decode,
             handle: { (handler: Self, input: Operations.ModifySubscriptions.Input) async throws -> Operations.ModifySubscriptions.Output in try await handler.modifySubscriptions(input) },
-            encode: { (output: Operations.ModifySubscriptions.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ModifySubscriptions.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.RequestAssetUploads.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/assets/upload",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.RequestAssetUploads.Input in try await Operations.RequestAssetUploads.Input.decode(from: request) },
+            decode: Operations.RequestAssetUploads.decode,
             handle: { (handler: Self, input: Operations.RequestAssetUploads.Input) async throws -> Operations.RequestAssetUploads.Output in try await handler.requestAssetUploads(input) },
-            encode: { (output: Operations.RequestAssetUploads.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.RequestAssetUploads.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.RereferenceAssets.id,
             method: .post,
             path: "/database/{version}/{container}/{environment}/{database}/assets/rereference",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.RereferenceAssets.Input in try await Operations.RereferenceAssets.Input.decode(from: request) },
+            decode: Operations.RereferenceAssets.decode,
             handle: { (handler: Self, input: Operations.RereferenceAssets.Input) async throws -> Operations.RereferenceAssets.Output in try await handler.rereferenceAssets(input) },
-            encode: { (output: Operations.RereferenceAssets.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.RereferenceAssets.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.CreateDeviceToken.id,
             method: .post,
             path: "/device/{version}/{container}/{environment}/tokens/create",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.CreateDeviceToken.Input in try await Operations.CreateDeviceToken.Input.decode(from: request) },
+            decode: Operations.CreateDeviceToken.decode,
             handle: { (handler: Self, input: Operations.CreateDeviceToken.Input) async throws -> Operations.CreateDeviceToken.Output in try await handler.createDeviceToken(input) },
-            encode: { (output: Operations.CreateDeviceToken.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.CreateDeviceToken.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.RegisterDeviceToken.id,
             method: .post,
             path: "/device/{version}/{container}/{environment}/tokens/register",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.RegisterDeviceToken.Input in try await Operations.RegisterDeviceToken.Input.decode(from: request) },
+            decode: Operations.RegisterDeviceToken.decode,
             handle: { (handler: Self, input: Operations.RegisterDeviceToken.Input) async throws -> Operations.RegisterDeviceToken.Output in try await handler.registerDeviceToken(input) },
-            encode: { (output: Operations.RegisterDeviceToken.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.RegisterDeviceToken.encode
         )
     }
 }
@@ -306,8 +306,9 @@ private func deprecatedCalls() -> any DeprecatedCalls.Type {
     DeprecatedCallers.self
 }
 
-extension Operations.QueryRecords.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.QueryRecords {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.QueryRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -320,18 +321,23 @@ extension Operations.QueryRecords.Input {
         let headers = Operations.QueryRecords.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.QueryRecords.Input.Body = .json(try await request.json(Components.Schemas.QueryRecordsRequest.self))
-        return Self(path: path, query: query, headers: headers, body: body)
+        let body: Operations.QueryRecords.Input.Body = try request.jsonBody()
+        return Input(path: path, query: query, headers: headers, body: body)
     }
-}
-
-extension Operations.QueryRecords.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -371,19 +377,9 @@ extension Operations.QueryRecords.Output {
     }
 }
 
-extension Operations.QueryRecords.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.LookupRecords.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LookupRecords {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.LookupRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -396,18 +392,23 @@ extension Operations.LookupRecords.Input {
         let headers = Operations.LookupRecords.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.LookupRecords.Input.Body = .json(try await request.json(Components.Schemas.LookupRecordsRequest.self))
-        return Self(path: path, query: query, headers: headers, body: body)
+        let body: Operations.LookupRecords.Input.Body = try request.jsonBody()
+        return Input(path: path, query: query, headers: headers, body: body)
     }
-}
-
-extension Operations.LookupRecords.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -447,19 +448,9 @@ extension Operations.LookupRecords.Output {
     }
 }
 
-extension Operations.LookupRecords.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ModifyRecords.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ModifyRecords {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ModifyRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -472,18 +463,23 @@ extension Operations.ModifyRecords.Input {
         let headers = Operations.ModifyRecords.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.ModifyRecords.Input.Body = .json(try await request.json(Components.Schemas.ModifyRecordsRequest.self))
-        return Self(path: path, query: query, headers: headers, body: body)
+        let body: Operations.ModifyRecords.Input.Body = try request.jsonBody()
+        return Input(path: path, query: query, headers: headers, body: body)
     }
-}
-
-extension Operations.ModifyRecords.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -523,19 +519,9 @@ extension Operations.ModifyRecords.Output {
     }
 }
 
-extension Operations.ModifyRecords.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.FetchRecordChanges.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FetchRecordChanges {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.FetchRecordChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -545,18 +531,23 @@ extension Operations.FetchRecordChanges.Input {
         let headers = Operations.FetchRecordChanges.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.FetchRecordChanges.Input.Body = .json(try await request.json(Components.Schemas.FetchRecordChangesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.FetchRecordChanges.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.FetchRecordChanges.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -596,19 +587,9 @@ extension Operations.FetchRecordChanges.Output {
     }
 }
 
-extension Operations.FetchRecordChanges.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ResolveShares.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ResolveShares {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ResolveShares.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -618,18 +599,23 @@ extension Operations.ResolveShares.Input {
         let headers = Operations.ResolveShares.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.ResolveShares.Input.Body = .json(try await request.json(Components.Schemas.ResolveSharesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.ResolveShares.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.ResolveShares.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -669,19 +655,9 @@ extension Operations.ResolveShares.Output {
     }
 }
 
-extension Operations.ResolveShares.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.AcceptShares.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.AcceptShares {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.AcceptShares.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -691,18 +667,23 @@ extension Operations.AcceptShares.Input {
         let headers = Operations.AcceptShares.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.AcceptShares.Input.Body = .json(try await request.json(Components.Schemas.AcceptSharesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.AcceptShares.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.AcceptShares.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -742,19 +723,9 @@ extension Operations.AcceptShares.Output {
     }
 }
 
-extension Operations.AcceptShares.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.FetchDatabaseChanges.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FetchDatabaseChanges {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.FetchDatabaseChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -764,18 +735,23 @@ extension Operations.FetchDatabaseChanges.Input {
         let headers = Operations.FetchDatabaseChanges.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.FetchDatabaseChanges.Input.Body = .json(try await request.json(Components.Schemas.FetchDatabaseChangesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.FetchDatabaseChanges.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.FetchDatabaseChanges.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -815,19 +791,9 @@ extension Operations.FetchDatabaseChanges.Output {
     }
 }
 
-extension Operations.FetchDatabaseChanges.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.FetchZoneChanges.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FetchZoneChanges {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.FetchZoneChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -837,18 +803,23 @@ extension Operations.FetchZoneChanges.Input {
         let headers = Operations.FetchZoneChanges.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.FetchZoneChanges.Input.Body = .json(try await request.json(Components.Schemas.FetchZoneChangesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.FetchZoneChanges.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.FetchZoneChanges.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -888,19 +859,9 @@ extension Operations.FetchZoneChanges.Output {
     }
 }
 
-extension Operations.FetchZoneChanges.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ListZones.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ListZones {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ListZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -910,16 +871,22 @@ extension Operations.ListZones.Input {
         let headers = Operations.ListZones.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.ListZones.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -959,19 +926,9 @@ extension Operations.ListZones.Output {
     }
 }
 
-extension Operations.ListZones.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.LookupZones.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LookupZones {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.LookupZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -981,18 +938,23 @@ extension Operations.LookupZones.Input {
         let headers = Operations.LookupZones.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.LookupZones.Input.Body = .json(try await request.json(Components.Schemas.LookupZonesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.LookupZones.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.LookupZones.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1032,19 +994,9 @@ extension Operations.LookupZones.Output {
     }
 }
 
-extension Operations.LookupZones.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ModifyZones.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ModifyZones {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ModifyZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1054,18 +1006,23 @@ extension Operations.ModifyZones.Input {
         let headers = Operations.ModifyZones.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.ModifyZones.Input.Body = .json(try await request.json(Components.Schemas.ModifyZonesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.ModifyZones.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.ModifyZones.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1105,19 +1062,9 @@ extension Operations.ModifyZones.Output {
     }
 }
 
-extension Operations.ModifyZones.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.FetchZoneListChanges.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FetchZoneListChanges {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.FetchZoneListChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1127,18 +1074,23 @@ extension Operations.FetchZoneListChanges.Input {
         let headers = Operations.FetchZoneListChanges.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.FetchZoneListChanges.Input.Body = .json(try await request.json(Components.Schemas.FetchZoneListChangesRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.FetchZoneListChanges.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.FetchZoneListChanges.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1178,19 +1130,9 @@ extension Operations.FetchZoneListChanges.Output {
     }
 }
 
-extension Operations.FetchZoneListChanges.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.FetchCaller.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FetchCaller {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.FetchCaller.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1200,16 +1142,22 @@ extension Operations.FetchCaller.Input {
         let headers = Operations.FetchCaller.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.FetchCaller.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1249,19 +1197,9 @@ extension Operations.FetchCaller.Output {
     }
 }
 
-extension Operations.FetchCaller.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.FetchCurrentUser.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FetchCurrentUser {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.FetchCurrentUser.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1271,16 +1209,22 @@ extension Operations.FetchCurrentUser.Input {
         let headers = Operations.FetchCurrentUser.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.FetchCurrentUser.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1320,19 +1264,9 @@ extension Operations.FetchCurrentUser.Output {
     }
 }
 
-extension Operations.FetchCurrentUser.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.DiscoverAllUsers.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.DiscoverAllUsers {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.DiscoverAllUsers.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1342,16 +1276,22 @@ extension Operations.DiscoverAllUsers.Input {
         let headers = Operations.DiscoverAllUsers.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.DiscoverAllUsers.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1391,19 +1331,9 @@ extension Operations.DiscoverAllUsers.Output {
     }
 }
 
-extension Operations.DiscoverAllUsers.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.DiscoverUsers.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.DiscoverUsers {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.DiscoverUsers.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1413,18 +1343,23 @@ extension Operations.DiscoverUsers.Input {
         let headers = Operations.DiscoverUsers.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.DiscoverUsers.Input.Body = .json(try await request.json(Components.Schemas.DiscoverUsersRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.DiscoverUsers.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.DiscoverUsers.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1464,19 +1399,9 @@ extension Operations.DiscoverUsers.Output {
     }
 }
 
-extension Operations.DiscoverUsers.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.LookupUsersByEmail.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LookupUsersByEmail {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.LookupUsersByEmail.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1486,18 +1411,23 @@ extension Operations.LookupUsersByEmail.Input {
         let headers = Operations.LookupUsersByEmail.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.LookupUsersByEmail.Input.Body = .json(try await request.json(Components.Schemas.LookupUsersByEmailRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.LookupUsersByEmail.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.LookupUsersByEmail.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1537,19 +1467,9 @@ extension Operations.LookupUsersByEmail.Output {
     }
 }
 
-extension Operations.LookupUsersByEmail.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.LookupUsersByID.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LookupUsersByID {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.LookupUsersByID.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1559,18 +1479,23 @@ extension Operations.LookupUsersByID.Input {
         let headers = Operations.LookupUsersByID.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.LookupUsersByID.Input.Body = .json(try await request.json(Components.Schemas.LookupUsersByIDRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.LookupUsersByID.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.LookupUsersByID.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1610,19 +1535,9 @@ extension Operations.LookupUsersByID.Output {
     }
 }
 
-extension Operations.LookupUsersByID.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.LookupContacts.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LookupContacts {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.LookupContacts.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1632,16 +1547,22 @@ extension Operations.LookupContacts.Input {
         let headers = Operations.LookupContacts.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.LookupContacts.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1681,19 +1602,9 @@ extension Operations.LookupContacts.Output {
     }
 }
 
-extension Operations.LookupContacts.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ListSubscriptions.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ListSubscriptions {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ListSubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1703,16 +1614,22 @@ extension Operations.ListSubscriptions.Input {
         let headers = Operations.ListSubscriptions.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.ListSubscriptions.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1752,19 +1669,9 @@ extension Operations.ListSubscriptions.Output {
     }
 }
 
-extension Operations.ListSubscriptions.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.LookupSubscriptions.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LookupSubscriptions {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.LookupSubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1774,18 +1681,23 @@ extension Operations.LookupSubscriptions.Input {
         let headers = Operations.LookupSubscriptions.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.LookupSubscriptions.Input.Body = .json(try await request.json(Components.Schemas.LookupSubscriptionsRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.LookupSubscriptions.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.LookupSubscriptions.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1825,19 +1737,9 @@ extension Operations.LookupSubscriptions.Output {
     }
 }
 
-extension Operations.LookupSubscriptions.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ModifySubscriptions.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ModifySubscriptions {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ModifySubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1847,18 +1749,23 @@ extension Operations.ModifySubscriptions.Input {
         let headers = Operations.ModifySubscriptions.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.ModifySubscriptions.Input.Body = .json(try await request.json(Components.Schemas.ModifySubscriptionsRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.ModifySubscriptions.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.ModifySubscriptions.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1898,19 +1805,9 @@ extension Operations.ModifySubscriptions.Output {
     }
 }
 
-extension Operations.ModifySubscriptions.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.RequestAssetUploads.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.RequestAssetUploads {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.RequestAssetUploads.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1920,18 +1817,23 @@ extension Operations.RequestAssetUploads.Input {
         let headers = Operations.RequestAssetUploads.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.RequestAssetUploads.Input.Body = .json(try await request.json(Components.Schemas.RequestAssetUploadsRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.RequestAssetUploads.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.RequestAssetUploads.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1971,19 +1873,9 @@ extension Operations.RequestAssetUploads.Output {
     }
 }
 
-extension Operations.RequestAssetUploads.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.RereferenceAssets.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.RereferenceAssets {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.RereferenceAssets.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -1993,18 +1885,23 @@ extension Operations.RereferenceAssets.Input {
         let headers = Operations.RereferenceAssets.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.RereferenceAssets.Input.Body = .json(try await request.json(Components.Schemas.RereferenceAssetsRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.RereferenceAssets.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.RereferenceAssets.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -2044,19 +1941,9 @@ extension Operations.RereferenceAssets.Output {
     }
 }
 
-extension Operations.RereferenceAssets.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.CreateDeviceToken.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.CreateDeviceToken {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.CreateDeviceToken.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -2065,18 +1952,23 @@ extension Operations.CreateDeviceToken.Input {
         let headers = Operations.CreateDeviceToken.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.CreateDeviceToken.Input.Body = .json(try await request.json(Components.Schemas.CreateDeviceTokenRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.CreateDeviceToken.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.CreateDeviceToken.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -2116,19 +2008,9 @@ extension Operations.CreateDeviceToken.Output {
     }
 }
 
-extension Operations.CreateDeviceToken.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.RegisterDeviceToken.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.RegisterDeviceToken {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.RegisterDeviceToken.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
@@ -2137,18 +2019,19 @@ extension Operations.RegisterDeviceToken.Input {
         let headers = Operations.RegisterDeviceToken.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.RegisterDeviceToken.Input.Body = .json(try await request.json(Components.Schemas.RegisterDeviceTokenRequest.self))
-        return Self(path: path, headers: headers, body: body)
+        let body: Operations.RegisterDeviceToken.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
     }
-}
-
-extension Operations.RegisterDeviceToken.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -2185,13 +2068,6 @@ extension Operations.RegisterDeviceToken.Output {
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
-    }
-}
-
-extension Operations.RegisterDeviceToken.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Apple-Request-UUID", self.headers.xAppleRequestUUID)
-        try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
     }
 }
 

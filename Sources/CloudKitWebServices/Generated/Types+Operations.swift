@@ -53,28 +53,8 @@ extension Operations {
                     self.getCurrentSyncToken = getCurrentSyncToken
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.QueryRecords.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.QueryRecords.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.QueryRecordsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.QueryRecordsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.QueryRecordsRequest>
             package var path: Operations.QueryRecords.Input.Path
             package var query: Operations.QueryRecords.Input.Query
             package var headers: Operations.QueryRecords.Input.Headers
@@ -93,7 +73,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// A page of records.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -112,7 +91,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.QueryRecordsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.QueryRecordsResponse {
                         get throws {
                             switch self {
@@ -160,7 +138,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.QueryRecords.Output.Ok {
                 get throws {
                     switch self {
@@ -171,7 +148,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -182,7 +158,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -193,7 +168,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -204,7 +178,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -215,7 +188,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -226,7 +198,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -237,7 +208,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -248,7 +218,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -259,7 +228,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -270,7 +238,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -281,7 +248,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -293,30 +259,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches records by name.
     ///
@@ -356,28 +299,8 @@ extension Operations {
                     self.getCurrentSyncToken = getCurrentSyncToken
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupRecords.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupRecords.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.LookupRecordsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.LookupRecordsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupRecordsRequest>
             package var path: Operations.LookupRecords.Input.Path
             package var query: Operations.LookupRecords.Input.Query
             package var headers: Operations.LookupRecords.Input.Headers
@@ -396,7 +319,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per requested name, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -415,7 +337,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupRecordsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.LookupRecordsResponse {
                         get throws {
                             switch self {
@@ -463,7 +384,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.LookupRecords.Output.Ok {
                 get throws {
                     switch self {
@@ -474,7 +394,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -485,7 +404,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -496,7 +414,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -507,7 +424,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -518,7 +434,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -529,7 +444,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -540,7 +454,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -551,7 +464,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -562,7 +474,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -573,7 +484,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -584,7 +494,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -596,30 +505,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Creates, changes and deletes records.
     ///
@@ -671,28 +557,8 @@ extension Operations {
                     self.getCurrentSyncToken = getCurrentSyncToken
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyRecords.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyRecords.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.ModifyRecordsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.ModifyRecordsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyRecordsRequest>
             package var path: Operations.ModifyRecords.Input.Path
             package var query: Operations.ModifyRecords.Input.Query
             package var headers: Operations.ModifyRecords.Input.Headers
@@ -711,7 +577,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per operation, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -730,7 +595,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ModifyRecordsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.ModifyRecordsResponse {
                         get throws {
                             switch self {
@@ -778,7 +642,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.ModifyRecords.Output.Ok {
                 get throws {
                     switch self {
@@ -789,7 +652,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -800,7 +662,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -811,7 +672,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -822,7 +682,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -833,7 +692,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -844,7 +702,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -855,7 +712,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -866,7 +722,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -877,7 +732,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -888,7 +742,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -899,7 +752,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -911,30 +763,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches the changes of one zone. Use fetchZoneChanges instead.
     ///
@@ -967,28 +796,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchRecordChanges.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchRecordChanges.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.FetchRecordChangesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.FetchRecordChangesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchRecordChangesRequest>
             package var path: Operations.FetchRecordChanges.Input.Path
             package var headers: Operations.FetchRecordChanges.Input.Headers
             package var body: Operations.FetchRecordChanges.Input.Body
@@ -1004,7 +813,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Changed and deleted records, and the token to go on from.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -1023,7 +831,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchRecordChangesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.FetchRecordChangesResponse {
                         get throws {
                             switch self {
@@ -1071,7 +878,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.FetchRecordChanges.Output.Ok {
                 get throws {
                     switch self {
@@ -1082,7 +888,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -1093,7 +898,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -1104,7 +908,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -1115,7 +918,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -1126,7 +928,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -1137,7 +938,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -1148,7 +948,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -1159,7 +958,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -1170,7 +968,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -1181,7 +978,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -1192,7 +988,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -1204,30 +999,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Describes the shares behind short identifiers.
     ///
@@ -1260,28 +1032,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ResolveShares.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ResolveShares.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.ResolveSharesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.ResolveSharesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ResolveSharesRequest>
             package var path: Operations.ResolveShares.Input.Path
             package var headers: Operations.ResolveShares.Input.Headers
             package var body: Operations.ResolveShares.Input.Body
@@ -1297,7 +1049,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per short identifier.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -1316,7 +1067,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ResolveSharesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.ResolveSharesResponse {
                         get throws {
                             switch self {
@@ -1364,7 +1114,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.ResolveShares.Output.Ok {
                 get throws {
                     switch self {
@@ -1375,7 +1124,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -1386,7 +1134,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -1397,7 +1144,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -1408,7 +1154,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -1419,7 +1164,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -1430,7 +1174,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -1441,7 +1184,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -1452,7 +1194,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -1463,7 +1204,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -1474,7 +1214,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -1485,7 +1224,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -1497,30 +1235,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Accepts shares on behalf of the signed-in user.
     ///
@@ -1553,28 +1268,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AcceptShares.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AcceptShares.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.AcceptSharesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.AcceptSharesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.AcceptSharesRequest>
             package var path: Operations.AcceptShares.Input.Path
             package var headers: Operations.AcceptShares.Input.Headers
             package var body: Operations.AcceptShares.Input.Body
@@ -1590,7 +1285,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per short identifier.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -1609,7 +1303,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.AcceptSharesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.AcceptSharesResponse {
                         get throws {
                             switch self {
@@ -1657,7 +1350,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.AcceptShares.Output.Ok {
                 get throws {
                     switch self {
@@ -1668,7 +1360,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -1679,7 +1370,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -1690,7 +1380,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -1701,7 +1390,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -1712,7 +1400,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -1723,7 +1410,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -1734,7 +1420,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -1745,7 +1430,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -1756,7 +1440,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -1767,7 +1450,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -1778,7 +1460,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -1790,30 +1471,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches which zones changed.
     ///
@@ -1846,28 +1504,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchDatabaseChanges.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchDatabaseChanges.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.FetchDatabaseChangesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.FetchDatabaseChangesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchDatabaseChangesRequest>
             package var path: Operations.FetchDatabaseChanges.Input.Path
             package var headers: Operations.FetchDatabaseChanges.Input.Headers
             package var body: Operations.FetchDatabaseChanges.Input.Body
@@ -1883,7 +1521,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Changed zones and the token to go on from.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -1902,7 +1539,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchDatabaseChangesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.FetchDatabaseChangesResponse {
                         get throws {
                             switch self {
@@ -1950,7 +1586,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.FetchDatabaseChanges.Output.Ok {
                 get throws {
                     switch self {
@@ -1961,7 +1596,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -1972,7 +1606,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -1983,7 +1616,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -1994,7 +1626,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -2005,7 +1636,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -2016,7 +1646,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -2027,7 +1656,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -2038,7 +1666,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -2049,7 +1676,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -2060,7 +1686,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -2071,7 +1696,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -2083,30 +1707,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches changed records of several zones.
     ///
@@ -2150,28 +1751,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneChanges.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneChanges.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.FetchZoneChangesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.FetchZoneChangesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneChangesRequest>
             package var path: Operations.FetchZoneChanges.Input.Path
             package var headers: Operations.FetchZoneChanges.Input.Headers
             package var body: Operations.FetchZoneChanges.Input.Body
@@ -2187,7 +1768,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One entry per zone, each with its records or its error.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -2206,7 +1786,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchZoneChangesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.FetchZoneChangesResponse {
                         get throws {
                             switch self {
@@ -2254,7 +1833,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.FetchZoneChanges.Output.Ok {
                 get throws {
                     switch self {
@@ -2265,7 +1843,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -2276,7 +1853,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -2287,7 +1863,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -2298,7 +1873,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -2309,7 +1883,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -2320,7 +1893,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -2331,7 +1903,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -2342,7 +1913,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -2353,7 +1923,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -2364,7 +1933,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -2375,7 +1943,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -2387,30 +1954,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Lists the zones of a database.
     ///
@@ -2442,14 +1986,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListZones.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListZones.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.ListZones.Input.Path
             package var headers: Operations.ListZones.Input.Headers
             package init(
@@ -2462,7 +1999,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The zones.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -2481,7 +2017,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ListZonesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.ListZonesResponse {
                         get throws {
                             switch self {
@@ -2529,7 +2064,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.ListZones.Output.Ok {
                 get throws {
                     switch self {
@@ -2540,7 +2074,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -2551,7 +2084,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -2562,7 +2094,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -2573,7 +2104,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -2584,7 +2114,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -2595,7 +2124,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -2606,7 +2134,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -2617,7 +2144,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -2628,7 +2154,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -2639,7 +2164,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -2650,7 +2174,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -2662,30 +2185,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches zones by identifier.
     ///
@@ -2718,28 +2218,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupZones.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupZones.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.LookupZonesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.LookupZonesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupZonesRequest>
             package var path: Operations.LookupZones.Input.Path
             package var headers: Operations.LookupZones.Input.Headers
             package var body: Operations.LookupZones.Input.Body
@@ -2755,7 +2235,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per identifier, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -2774,7 +2253,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupZonesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.LookupZonesResponse {
                         get throws {
                             switch self {
@@ -2822,7 +2300,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.LookupZones.Output.Ok {
                 get throws {
                     switch self {
@@ -2833,7 +2310,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -2844,7 +2320,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -2855,7 +2330,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -2866,7 +2340,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -2877,7 +2350,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -2888,7 +2360,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -2899,7 +2370,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -2910,7 +2380,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -2921,7 +2390,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -2932,7 +2400,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -2943,7 +2410,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -2955,30 +2421,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Creates and deletes zones.
     ///
@@ -3013,28 +2456,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyZones.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifyZones.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.ModifyZonesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.ModifyZonesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyZonesRequest>
             package var path: Operations.ModifyZones.Input.Path
             package var headers: Operations.ModifyZones.Input.Headers
             package var body: Operations.ModifyZones.Input.Body
@@ -3050,7 +2473,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per operation, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -3069,7 +2491,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ModifyZonesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.ModifyZonesResponse {
                         get throws {
                             switch self {
@@ -3117,7 +2538,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.ModifyZones.Output.Ok {
                 get throws {
                     switch self {
@@ -3128,7 +2548,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -3139,7 +2558,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -3150,7 +2568,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -3161,7 +2578,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -3172,7 +2588,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -3183,7 +2598,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -3194,7 +2608,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -3205,7 +2618,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -3216,7 +2628,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -3227,7 +2638,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -3238,7 +2648,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -3250,30 +2659,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches which zones changed, the older way. Use fetchDatabaseChanges instead.
     ///
@@ -3306,28 +2692,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneListChanges.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchZoneListChanges.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.FetchZoneListChangesRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.FetchZoneListChangesRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneListChangesRequest>
             package var path: Operations.FetchZoneListChanges.Input.Path
             package var headers: Operations.FetchZoneListChanges.Input.Headers
             package var body: Operations.FetchZoneListChanges.Input.Body
@@ -3343,7 +2709,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Changed zones and the token to go on from.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -3362,7 +2727,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchZoneListChangesResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.FetchZoneListChangesResponse {
                         get throws {
                             switch self {
@@ -3410,7 +2774,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.FetchZoneListChanges.Output.Ok {
                 get throws {
                     switch self {
@@ -3421,7 +2784,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -3432,7 +2794,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -3443,7 +2804,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -3454,7 +2814,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -3465,7 +2824,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -3476,7 +2834,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -3487,7 +2844,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -3498,7 +2854,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -3509,7 +2864,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -3520,7 +2874,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -3531,7 +2884,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -3543,30 +2895,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches the identity of the signed-in user.
     ///
@@ -3599,14 +2928,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCaller.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCaller.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.FetchCaller.Input.Path
             package var headers: Operations.FetchCaller.Input.Headers
             package init(
@@ -3619,7 +2941,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The caller.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -3638,7 +2959,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchCallerResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.FetchCallerResponse {
                         get throws {
                             switch self {
@@ -3686,7 +3006,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.FetchCaller.Output.Ok {
                 get throws {
                     switch self {
@@ -3697,7 +3016,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -3708,7 +3026,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -3719,7 +3036,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -3730,7 +3046,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -3741,7 +3056,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -3752,7 +3066,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -3763,7 +3076,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -3774,7 +3086,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -3785,7 +3096,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -3796,7 +3106,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -3807,7 +3116,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -3819,30 +3127,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches the signed-in user, the older way. Use fetchCaller instead.
     ///
@@ -3874,14 +3159,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCurrentUser.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FetchCurrentUser.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.FetchCurrentUser.Input.Path
             package var headers: Operations.FetchCurrentUser.Input.Headers
             package init(
@@ -3894,7 +3172,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The caller.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -3913,7 +3190,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.FetchCurrentUserResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.FetchCurrentUserResponse {
                         get throws {
                             switch self {
@@ -3961,7 +3237,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.FetchCurrentUser.Output.Ok {
                 get throws {
                     switch self {
@@ -3972,7 +3247,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -3983,7 +3257,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -3994,7 +3267,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -4005,7 +3277,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -4016,7 +3287,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -4027,7 +3297,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -4038,7 +3307,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -4049,7 +3317,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -4060,7 +3327,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -4071,7 +3337,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -4082,7 +3347,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -4094,30 +3358,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Lists the user's contacts who allow themselves to be found.
     ///
@@ -4149,14 +3390,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverAllUsers.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverAllUsers.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.DiscoverAllUsers.Input.Path
             package var headers: Operations.DiscoverAllUsers.Input.Headers
             package init(
@@ -4169,7 +3403,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Identities found.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -4188,7 +3421,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.DiscoverAllUsersResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.DiscoverAllUsersResponse {
                         get throws {
                             switch self {
@@ -4236,7 +3468,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.DiscoverAllUsers.Output.Ok {
                 get throws {
                     switch self {
@@ -4247,7 +3478,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -4258,7 +3488,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -4269,7 +3498,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -4280,7 +3508,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -4291,7 +3518,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -4302,7 +3528,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -4313,7 +3538,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -4324,7 +3548,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -4335,7 +3558,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -4346,7 +3568,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -4357,7 +3578,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -4369,30 +3589,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Finds identities by email address, phone number or user record name.
     ///
@@ -4425,28 +3622,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverUsers.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.DiscoverUsers.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.DiscoverUsersRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.DiscoverUsersRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.DiscoverUsersRequest>
             package var path: Operations.DiscoverUsers.Input.Path
             package var headers: Operations.DiscoverUsers.Input.Headers
             package var body: Operations.DiscoverUsers.Input.Body
@@ -4462,7 +3639,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Identities found.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -4481,7 +3657,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.DiscoverUsersResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.DiscoverUsersResponse {
                         get throws {
                             switch self {
@@ -4529,7 +3704,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.DiscoverUsers.Output.Ok {
                 get throws {
                     switch self {
@@ -4540,7 +3714,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -4551,7 +3724,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -4562,7 +3734,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -4573,7 +3744,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -4584,7 +3754,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -4595,7 +3764,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -4606,7 +3774,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -4617,7 +3784,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -4628,7 +3794,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -4639,7 +3804,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -4650,7 +3814,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -4662,30 +3825,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Finds users by email address. Use discoverUsers instead.
     ///
@@ -4716,28 +3856,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByEmail.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByEmail.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.LookupUsersByEmailRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.LookupUsersByEmailRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByEmailRequest>
             package var path: Operations.LookupUsersByEmail.Input.Path
             package var headers: Operations.LookupUsersByEmail.Input.Headers
             package var body: Operations.LookupUsersByEmail.Input.Body
@@ -4753,7 +3873,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Users found, each with the address asked for.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -4772,7 +3891,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupUsersByEmailResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.LookupUsersByEmailResponse {
                         get throws {
                             switch self {
@@ -4820,7 +3938,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.LookupUsersByEmail.Output.Ok {
                 get throws {
                     switch self {
@@ -4831,7 +3948,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -4842,7 +3958,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -4853,7 +3968,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -4864,7 +3978,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -4875,7 +3988,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -4886,7 +3998,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -4897,7 +4008,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -4908,7 +4018,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -4919,7 +4028,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -4930,7 +4038,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -4941,7 +4048,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -4953,30 +4059,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Finds users by user record name. Use discoverUsers instead.
     ///
@@ -5007,28 +4090,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByID.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupUsersByID.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.LookupUsersByIDRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.LookupUsersByIDRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByIDRequest>
             package var path: Operations.LookupUsersByID.Input.Path
             package var headers: Operations.LookupUsersByID.Input.Headers
             package var body: Operations.LookupUsersByID.Input.Body
@@ -5044,7 +4107,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Users found.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -5063,7 +4125,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupUsersByIDResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.LookupUsersByIDResponse {
                         get throws {
                             switch self {
@@ -5111,7 +4172,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.LookupUsersByID.Output.Ok {
                 get throws {
                     switch self {
@@ -5122,7 +4182,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -5133,7 +4192,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -5144,7 +4202,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -5155,7 +4212,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -5166,7 +4222,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -5177,7 +4232,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -5188,7 +4242,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -5199,7 +4252,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -5210,7 +4262,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -5221,7 +4272,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -5232,7 +4282,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -5244,30 +4293,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Lists users among the caller's contacts. Use discoverAllUsers instead.
     ///
@@ -5299,14 +4325,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupContacts.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupContacts.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.LookupContacts.Input.Path
             package var headers: Operations.LookupContacts.Input.Headers
             package init(
@@ -5319,7 +4338,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Users found.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -5338,7 +4356,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupContactsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.LookupContactsResponse {
                         get throws {
                             switch self {
@@ -5386,7 +4403,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.LookupContacts.Output.Ok {
                 get throws {
                     switch self {
@@ -5397,7 +4413,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -5408,7 +4423,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -5419,7 +4433,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -5430,7 +4443,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -5441,7 +4453,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -5452,7 +4463,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -5463,7 +4473,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -5474,7 +4483,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -5485,7 +4493,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -5496,7 +4503,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -5507,7 +4513,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -5519,30 +4524,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Lists the caller's subscriptions in a database.
     ///
@@ -5575,14 +4557,7 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListSubscriptions.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ListSubscriptions.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.ListSubscriptions.Input.Path
             package var headers: Operations.ListSubscriptions.Input.Headers
             package init(
@@ -5595,7 +4570,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The subscriptions.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -5614,7 +4588,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ListSubscriptionsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.ListSubscriptionsResponse {
                         get throws {
                             switch self {
@@ -5662,7 +4635,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.ListSubscriptions.Output.Ok {
                 get throws {
                     switch self {
@@ -5673,7 +4645,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -5684,7 +4655,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -5695,7 +4665,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -5706,7 +4675,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -5717,7 +4685,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -5728,7 +4695,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -5739,7 +4705,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -5750,7 +4715,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -5761,7 +4725,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -5772,7 +4735,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -5783,7 +4745,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -5795,30 +4756,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Fetches subscriptions by identifier.
     ///
@@ -5850,28 +4788,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupSubscriptions.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LookupSubscriptions.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.LookupSubscriptionsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.LookupSubscriptionsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupSubscriptionsRequest>
             package var path: Operations.LookupSubscriptions.Input.Path
             package var headers: Operations.LookupSubscriptions.Input.Headers
             package var body: Operations.LookupSubscriptions.Input.Body
@@ -5887,7 +4805,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per identifier, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -5906,7 +4823,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.LookupSubscriptionsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.LookupSubscriptionsResponse {
                         get throws {
                             switch self {
@@ -5954,7 +4870,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.LookupSubscriptions.Output.Ok {
                 get throws {
                     switch self {
@@ -5965,7 +4880,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -5976,7 +4890,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -5987,7 +4900,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -5998,7 +4910,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -6009,7 +4920,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -6020,7 +4930,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -6031,7 +4940,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -6042,7 +4950,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -6053,7 +4960,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -6064,7 +4970,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -6075,7 +4980,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -6087,30 +4991,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Creates, updates and deletes subscriptions.
     ///
@@ -6146,28 +5027,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifySubscriptions.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ModifySubscriptions.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.ModifySubscriptionsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.ModifySubscriptionsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifySubscriptionsRequest>
             package var path: Operations.ModifySubscriptions.Input.Path
             package var headers: Operations.ModifySubscriptions.Input.Headers
             package var body: Operations.ModifySubscriptions.Input.Body
@@ -6183,7 +5044,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One result per operation, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -6202,7 +5062,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.ModifySubscriptionsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.ModifySubscriptionsResponse {
                         get throws {
                             switch self {
@@ -6250,7 +5109,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.ModifySubscriptions.Output.Ok {
                 get throws {
                     switch self {
@@ -6261,7 +5119,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -6272,7 +5129,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -6283,7 +5139,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -6294,7 +5149,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -6305,7 +5159,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -6316,7 +5169,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -6327,7 +5179,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -6338,7 +5189,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -6349,7 +5199,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -6360,7 +5209,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -6371,7 +5219,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -6383,30 +5230,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Asks for addresses to upload assets to.
     ///
@@ -6442,28 +5266,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RequestAssetUploads.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RequestAssetUploads.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.RequestAssetUploadsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.RequestAssetUploadsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RequestAssetUploadsRequest>
             package var path: Operations.RequestAssetUploads.Input.Path
             package var headers: Operations.RequestAssetUploads.Input.Headers
             package var body: Operations.RequestAssetUploads.Input.Body
@@ -6479,7 +5283,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One address per token, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -6498,7 +5301,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.RequestAssetUploadsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.RequestAssetUploadsResponse {
                         get throws {
                             switch self {
@@ -6546,7 +5348,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.RequestAssetUploads.Output.Ok {
                 get throws {
                     switch self {
@@ -6557,7 +5358,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -6568,7 +5368,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -6579,7 +5378,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -6590,7 +5388,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -6601,7 +5398,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -6612,7 +5408,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -6623,7 +5418,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -6634,7 +5428,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -6645,7 +5438,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -6656,7 +5448,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -6667,7 +5458,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -6679,30 +5469,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Makes assets of existing records usable in other records.
     ///
@@ -6734,28 +5501,8 @@ extension Operations {
                     self.database = database
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RereferenceAssets.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RereferenceAssets.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.RereferenceAssetsRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.RereferenceAssetsRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RereferenceAssetsRequest>
             package var path: Operations.RereferenceAssets.Input.Path
             package var headers: Operations.RereferenceAssets.Input.Headers
             package var body: Operations.RereferenceAssets.Input.Body
@@ -6771,7 +5518,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// One asset or error per item, in order.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -6790,7 +5536,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.RereferenceAssetsResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.RereferenceAssetsResponse {
                         get throws {
                             switch self {
@@ -6838,7 +5583,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.RereferenceAssets.Output.Ok {
                 get throws {
                     switch self {
@@ -6849,7 +5593,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -6860,7 +5603,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -6871,7 +5613,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -6882,7 +5623,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -6893,7 +5633,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -6904,7 +5643,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -6915,7 +5653,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -6926,7 +5663,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -6937,7 +5673,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -6948,7 +5683,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -6959,7 +5693,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -6971,30 +5704,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Creates a push token and the address to poll for pushes.
     ///
@@ -7025,28 +5735,8 @@ extension Operations {
                     self.environment = environment
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.CreateDeviceToken.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.CreateDeviceToken.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.CreateDeviceTokenRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.CreateDeviceTokenRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.CreateDeviceTokenRequest>
             package var path: Operations.CreateDeviceToken.Input.Path
             package var headers: Operations.CreateDeviceToken.Input.Headers
             package var body: Operations.CreateDeviceToken.Input.Body
@@ -7062,7 +5752,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The token.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -7081,7 +5770,6 @@ extension Operations {
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.CreateDeviceTokenResponse)
-                    /// The body as `application/json`; throws when it is another.
                     package var json: Components.Schemas.CreateDeviceTokenResponse {
                         get throws {
                             switch self {
@@ -7129,7 +5817,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.CreateDeviceToken.Output.Ok {
                 get throws {
                     switch self {
@@ -7140,7 +5827,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -7151,7 +5837,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -7162,7 +5847,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -7173,7 +5857,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -7184,7 +5867,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -7195,7 +5877,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -7206,7 +5887,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -7217,7 +5897,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -7228,7 +5907,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -7239,7 +5917,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -7250,7 +5927,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -7262,30 +5938,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// Registers a push token that was made elsewhere.
     ///
@@ -7313,28 +5966,8 @@ extension Operations {
                     self.environment = environment
                 }
             }
-            package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                package var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RegisterDeviceToken.AcceptableContentType>]
-                package init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.RegisterDeviceToken.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            @frozen
-            package enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.RegisterDeviceTokenRequest)
-                /// The body as `application/json`; throws when it is another.
-                package var json: Components.Schemas.RegisterDeviceTokenRequest {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RegisterDeviceTokenRequest>
             package var path: Operations.RegisterDeviceToken.Input.Path
             package var headers: Operations.RegisterDeviceToken.Input.Headers
             package var body: Operations.RegisterDeviceToken.Input.Body
@@ -7350,7 +5983,6 @@ extension Operations {
         }
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The token is registered.
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package struct Headers: OpenAPISwiftRuntime.OperationValue {
                     /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
@@ -7397,7 +6029,6 @@ extension Operations {
             case serviceUnavailable(Components.Responses.ServiceUnavailable)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             package var ok: Operations.RegisterDeviceToken.Output.Ok {
                 get throws {
                     switch self {
@@ -7408,7 +6039,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             package var badRequest: Components.Responses.BadRequest {
                 get throws {
                     switch self {
@@ -7419,7 +6049,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             package var unauthorized: Components.Responses.Unauthorized {
                 get throws {
                     switch self {
@@ -7430,7 +6059,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             package var forbidden: Components.Responses.Forbidden {
                 get throws {
                     switch self {
@@ -7441,7 +6069,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             package var notFound: Components.Responses.NotFound {
                 get throws {
                     switch self {
@@ -7452,7 +6079,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             package var conflict: Components.Responses.Conflict {
                 get throws {
                     switch self {
@@ -7463,7 +6089,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             package var preconditionFailed: Components.Responses.PreconditionFailed {
                 get throws {
                     switch self {
@@ -7474,7 +6099,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             package var contentTooLarge: Components.Responses.ContentTooLarge {
                 get throws {
                     switch self {
@@ -7485,7 +6109,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             package var misdirectedRequest: Components.Responses.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -7496,7 +6119,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             package var tooManyRequests: Components.Responses.TooManyRequests {
                 get throws {
                     switch self {
@@ -7507,7 +6129,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             package var internalServerError: Components.Responses.InternalServerError {
                 get throws {
                     switch self {
@@ -7518,7 +6139,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             package var serviceUnavailable: Components.Responses.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -7530,29 +6150,6 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            package init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            package var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            package static var allCases: [Self] {
-                [.json]
-            }
-        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
 }

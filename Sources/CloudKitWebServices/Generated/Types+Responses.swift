@@ -24,7 +24,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -65,7 +64,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -106,7 +104,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -147,7 +144,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -188,7 +184,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -229,7 +224,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -270,7 +264,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -311,7 +304,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -352,7 +344,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -393,7 +384,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {
@@ -434,7 +424,6 @@ extension Components.Responses {
         package enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.ErrorResponse)
-            /// The body as `application/json`; throws when it is another.
             package var json: Components.Schemas.ErrorResponse {
                 get throws {
                     switch self {

@@ -7,11 +7,11 @@ struct ClientTranslator {
     var file: SwiftFile {
         var declarations: [Declaration] = [client]
         for operation in operations {
-            if let encoder = inputEncoder(of: operation) { declarations.append(encoder) }
-            declarations += responseDecoders(of: operation)
+            declarations.append(coding(of: operation))
         }
         let used: Set<String> = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
-        for (_, response) in components.responseParts.pairs where used.contains(response.path) {
+        for (_, response) in components.responseParts.pairs
+        where response.hasOwnType && used.contains(response.path) {
             declarations.append(decoder(of: response))
         }
         declarations += TranslatedMultipart.extensions(
@@ -85,10 +85,6 @@ struct ClientTranslator {
 
     private func method(of operation: TranslatedOperation) -> Declaration {
         let path: String = operation.path
-        let encode: String =
-            hasEncoder(operation)
-            ? "{ (input: \(path).Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) }"
-            : "{ (_: \(path).Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath(\(stringLiteral(operation.operation.path))) }"
         return .function(
             FunctionDeclaration(
                 documentation: OperationTranslator.documentation(of: operation.operation),
@@ -102,10 +98,8 @@ struct ClientTranslator {
                     .line("    input,"),
                     .line("    operationID: \(path).id,"),
                     .line("    method: .\(operation.operation.method.lowercased()),"),
-                    .line("    encode: \(encode),"),
-                    .line(
-                        "    decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> \(path).Output in try await \(path).Output.decode(from: response) }"
-                    ),
+                    .line("    encode: \(path).encode,"),
+                    .line("    decode: \(path).decode"),
                     .line(")"),
                 ]
             )
@@ -114,12 +108,18 @@ struct ClientTranslator {
 
     // MARK: Requests
 
-    private func hasEncoder(_ operation: TranslatedOperation) -> Bool {
-        !operation.pathFields.isEmpty || !operation.queryFields.isEmpty || operation.hasHeaders || operation.body != nil
+    /// How the client writes an input and reads an output.
+    private func coding(of operation: TranslatedOperation) -> Declaration {
+        .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: operation.path,
+                members: [inputEncoder(of: operation), outputDecoder(of: operation)]
+            )
+        )
     }
 
-    private func inputEncoder(of operation: TranslatedOperation) -> Declaration? {
-        guard hasEncoder(operation) else { return nil }
+    private func inputEncoder(of operation: TranslatedOperation) -> Declaration {
         var body: [Statement] = []
         for part in PathTemplate(operation.operation.path).parts {
             switch part {
@@ -130,140 +130,137 @@ struct ClientTranslator {
                     continue
                 }
                 body.append(
-                    .line("try request.addPath(parameter: \(argument(field, "self.path.\(escaped(field.name))")))")
+                    .line("try request.addPath(parameter: \(argument(field, "input.path.\(escaped(field.name))")))")
                 )
             }
         }
         for field in operation.queryFields {
-            let value: String = argument(field, "self.query.\(escaped(field.name))")
+            let value: String = argument(field, "input.query.\(escaped(field.name))")
             let style: String =
                 field.style == "form" && field.explode ? "" : ", style: .\(field.style), explode: \(field.explode)"
             body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(style))"))
         }
         for field in operation.headerFields {
-            body.append(.line(addHeader(field, of: "self.headers.\(escaped(field.name))", to: "request")))
+            body.append(.line(addHeader(field, of: "input.headers.\(escaped(field.name))", to: "request")))
         }
-        if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(self.headers.accept)")) }
-        if let requestBody = operation.body {
-            var cases: [Statement] = requestBody.cases.map { (item: TranslatedBody.Case) in
-                .label(
-                    "case .\(escaped(item.name))(let value)\(operation.isBodyRequired ? "" : "?"):",
-                    [.line(setBody(item, of: "request"))]
-                )
-            }
-            if !operation.isBodyRequired { cases.append(.label("case nil:", [.line("break")])) }
-            body.append(.block("switch self.body", cases))
-        }
-        return .type(
-            TypeDeclaration(
-                keyword: .extension,
-                name: "\(operation.path).Input",
-                members: [
-                    .function(
-                        FunctionDeclaration(
-                            access: .fileprivate,
-                            name: "func encode",
-                            parameters: [
-                                .init(label: "into request", type: "inout OpenAPISwiftRuntime.ClientRequest")
-                            ],
-                            effects: "throws",
-                            body: body
-                        )
-                    )
-                ]
-            )
-        )
-    }
-
-    // MARK: Responses
-
-    private func responseDecoders(of operation: TranslatedOperation) -> [Declaration] {
-        var cases: [Statement] = []
-        // Exact statuses come before ranges, whatever the document's order.
-        let exact: [TranslatedResponse] = operation.responses.filter {
-            if case .code = $0.status { true } else { false }
-        }
-        let ranges: [TranslatedResponse] = operation.responses.filter {
-            if case .range = $0.status { true } else { false }
-        }
-        for response in exact {
-            guard case .code(let code) = response.status else { continue }
-            cases.append(
-                .label(
-                    "case \(code):",
-                    [.line("return .\(escaped(response.caseName))(try await \(response.path).decode(from: response))")]
-                )
-            )
-        }
-        for response in ranges {
-            guard case .range(let digit) = response.status else { continue }
-            cases.append(
-                .label(
-                    "case \(digit)00...\(digit)99:",
-                    [
-                        .line(
-                            "return .\(response.caseName)(statusCode: response.statusCode, try await \(response.path).decode(from: response))"
-                        )
-                    ]
-                )
-            )
-        }
-        let last: String
-        if let response = operation.responses.first(where: { $0.status == .default }) {
-            last =
-                "return .`default`(statusCode: response.statusCode, try await \(response.path).decode(from: response))"
-        } else {
-            last = "return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)"
-        }
-        let body: [Statement] =
-            cases.isEmpty
-            ? [.line(last)] : [.block("switch response.statusCode", cases + [.label("default:", [.line(last)])])]
-        var declarations: [Declaration] = [
-            .type(
-                TypeDeclaration(
-                    keyword: .extension,
-                    name: "\(operation.path).Output",
-                    members: [decodeFunction(body: body)]
-                )
-            )
-        ]
-        for response in operation.responses where !response.isComponent {
-            declarations.append(decoder(of: response))
-        }
-        return declarations
-    }
-
-    private func decodeFunction(body: [Statement]) -> Declaration {
-        .function(
+        if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(input.headers.accept)")) }
+        if let requestBody = operation.body { body += setBody(requestBody, isRequired: operation.isBodyRequired) }
+        return .function(
             FunctionDeclaration(
                 access: .fileprivate,
                 modifiers: "static ",
-                name: "func decode",
-                parameters: [.init(label: "from response", type: "OpenAPISwiftRuntime.ClientResponse")],
-                effects: "async throws",
-                result: "Self",
+                name: "func encode",
+                parameters: [
+                    .init(label: "_ input", type: "Input"),
+                    .init(label: "into request", type: "inout OpenAPISwiftRuntime.ClientRequest"),
+                ],
+                effects: "throws",
                 body: body
             )
         )
     }
 
-    private func decoder(of response: TranslatedResponse) -> Declaration {
-        var body: [Statement] = []
+    private func setBody(_ requestBody: TranslatedBody, isRequired: Bool) -> [Statement] {
+        if requestBody.isJSONBody {
+            return [
+                .line(
+                    isRequired
+                        ? "try request.setBody(input.body)" : "if let body = input.body { try request.setBody(body) }"
+                )
+            ]
+        }
+        var cases: [Statement] = requestBody.cases.map { (item: TranslatedBody.Case) in
+            .label(
+                "case .\(escaped(item.name))(let value)\(isRequired ? "" : "?"):",
+                [.line(OpenAPISwiftGenerator.setBody(item, of: "request"))]
+            )
+        }
+        if !isRequired { cases.append(.label("case nil:", [.line("break")])) }
+        return [.block("switch input.body", cases)]
+    }
+
+    // MARK: Responses
+
+    private func outputDecoder(of operation: TranslatedOperation) -> Declaration {
+        // Exact statuses come before ranges, whatever the document's order.
+        var exact: [Statement] = []
+        var ranges: [Statement] = []
+        var last: [Statement] = [
+            .line("return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)")
+        ]
+        for response in operation.responses {
+            let statusCode = "statusCode: response.statusCode, "
+            switch response.status {
+            case .code(let code): exact.append(.label("case \(code):", result(response, "")))
+            case .range(let digit):
+                ranges.append(.label("case \(digit)00...\(digit)99:", result(response, statusCode)))
+            case .default: last = result(response, statusCode)
+            }
+        }
+        let cases: [Statement] = exact + ranges
+        return .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                modifiers: "static ",
+                name: "func decode",
+                parameters: [.init(label: "_ response", type: "OpenAPISwiftRuntime.ClientResponse")],
+                effects: "throws",
+                result: "Output",
+                body: cases.isEmpty
+                    ? last : [.block("switch response.statusCode", cases + [.label("default:", last)])]
+            )
+        )
+    }
+
+    /// Statements that return the case of a response.
+    private func result(_ response: TranslatedResponse, _ statusCode: String) -> [Statement] {
+        let name: String = escaped(response.caseName)
+        if response.isEmpty { return [.line("return .\(name)(\(statusCode).init())")] }
+        if response.isJSONResponse {
+            return [.line("return .\(name)(\(statusCode)try response.jsonResponse())")]
+        }
+        if response.isComponent {
+            return [.line("return .\(name)(\(statusCode)try \(response.path).decode(from: response))")]
+        }
+        let (reads, arguments) = payloadReads(of: response)
+        return reads + [.line("return .\(name)(\(statusCode)\(response.path)(\(arguments)))")]
+    }
+
+    /// Statements that read the parts of a response, and the arguments that make its payload of them.
+    private func payloadReads(of response: TranslatedResponse) -> (statements: [Statement], arguments: String) {
+        var statements: [Statement] = []
         var arguments: [String] = []
         if !response.headers.isEmpty {
-            body += headerReads(response.headers, from: "response", as: "\(response.path).Headers")
+            statements += headerReads(response.headers, from: "response", as: "\(response.path).Headers")
             arguments.append("headers: headers")
         }
-        if let responseBody = response.body {
-            body += bodyReads(responseBody, from: "response")
+        if let body = response.body {
+            statements += bodyReads(body, from: "response")
             arguments.append("body: body")
         }
-        body.append(.line("return Self(\(arguments.joined(separator: ", ")))"))
+        return (statements, arguments.joined(separator: ", "))
+    }
+
+    /// How a response that several operations share is read.
+    private func decoder(of response: TranslatedResponse) -> Declaration {
+        let (reads, arguments) = payloadReads(of: response)
         return .type(
             TypeDeclaration(
                 keyword: .extension,
                 name: response.path,
-                members: [decodeFunction(body: body)]
+                members: [
+                    .function(
+                        FunctionDeclaration(
+                            access: .fileprivate,
+                            modifiers: "static ",
+                            name: "func decode",
+                            parameters: [.init(label: "from response", type: "OpenAPISwiftRuntime.ClientResponse")],
+                            effects: "throws",
+                            result: "Self",
+                            body: reads + [.line("return Self(\(arguments))")]
+                        )
+                    )
+                ]
             )
         )
     }
@@ -315,11 +312,12 @@ func headerReads(_ fields: [TranslatedParameter], from message: String, as type:
 
 /// Statements that read a body into `body`.
 func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
+    if body.isJSONBody { return [.line("let body: \(body.path) = try \(message).jsonBody()")] }
     let names: [String] = body.cases.map { stringLiteral($0.mediaType.normalized) }
     func value(_ item: TranslatedBody.Case) -> String {
         switch item.coding {
-        case .json: return "try await \(message).json(\(Snippets.typeArgument(item.type)))"
-        case .form: return "try await \(message).form(\(item.shape), \(Snippets.typeArgument(item.type)))"
+        case .json: return "try \(message).json(\(Snippets.typeArgument(item.type)))"
+        case .form: return "try \(message).form(\(item.shape), \(Snippets.typeArgument(item.type)))"
         case .multipart, .raw: return item.multipart?.read(from: message) ?? "try \(message).rawBody()"
         }
     }

@@ -45,15 +45,20 @@ struct OperationTranslator {
         translateHeaders()
         translateMultipartComponents()
         for component in document.requestBodies {
-            var place = SchemaTranslator.Place(path: "Components.RequestBodies")
-            guard let body = translate(component.value.content, named: component.swiftName, in: &place) else {
-                continue
-            }
-            components.bodies[component.key] = body.model
+            var place = SchemaTranslator.Place(
+                path: "Components.RequestBodies",
+                scope: NameScope(taken: Set(document.requestBodies.map(\.swiftName)))
+            )
+            let content: [MediaType] = component.value.content
+            guard let body = translateRequestBody(content, named: component.swiftName, in: &place) else { continue }
+            components.bodies[component.key] = body
             components.requestBodies += place.declarations
         }
         for component in document.responses {
-            var place = SchemaTranslator.Place(path: "Components.Responses")
+            var place = SchemaTranslator.Place(
+                path: "Components.Responses",
+                scope: NameScope(taken: Set(document.responses.map(\.swiftName)))
+            )
             let model: TranslatedResponse = translate(
                 component.value,
                 status: .default,
@@ -173,7 +178,8 @@ struct OperationTranslator {
             "Headers",
             fields: headerFields,
             nested: headerPlace.declarations,
-            accept: acceptable.isEmpty ? nil : "\(path).AcceptableContentType"
+            accept: acceptable.isEmpty
+                ? nil : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType"
         )
         input.addBody(body, isRequired: isBodyRequired, nested: inputPlace.declarations)
 
@@ -190,7 +196,17 @@ struct OperationTranslator {
             input.declaration,
             OutputDeclaration(path: path, responses: responses).declaration(nested: outputPlace.declarations),
         ]
-        if !acceptable.isEmpty { members.append(acceptableDeclaration(acceptable)) }
+        if isOnlyJSON(acceptable) {
+            members.append(
+                .alias(
+                    documentation: nil,
+                    name: "AcceptableContentType",
+                    target: "OpenAPISwiftRuntime.JSONContentType"
+                )
+            )
+        } else if !acceptable.isEmpty {
+            members.append(acceptableDeclaration(acceptable))
+        }
         return TranslatedOperation(
             path: path,
             methodName: resolved.methodName,
@@ -337,9 +353,65 @@ struct OperationTranslator {
     ) -> TranslatedBody? {
         switch resolved.requestBody {
         case .component(let component)?: return components.bodies[component.key]
-        case .inline(let body)?: return translate(body.content, named: "Body", in: &place)?.model
+        case .inline(let body)?: return translateRequestBody(body.content, named: "Body", in: &place)
         case nil: return nil
         }
+    }
+
+    /// The body of a content that is nothing but `application/json`, where the runtime's type can hold it.
+    ///
+    /// A type that the schema needs is declared beside the body, under a name that begins with the body's or its response's.
+    /// The runtime's body leads to it by the name that callers know.
+    private mutating func jsonBody(
+        of content: [MediaType],
+        path: String,
+        prefix: String,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedBody? {
+        guard content.count == 1, let mediaType = MediaTypeName(content[0].name), mediaType.coding == .json,
+            names.contentName(mediaType) == "json",
+            let type = jsonType(of: content[0].schema, prefix: prefix, in: &place)
+        else { return nil }
+        let item = TranslatedBody.Case(
+            name: "json",
+            mediaType: mediaType,
+            contentType: content[0].name,
+            coding: .json,
+            type: type
+        )
+        return TranslatedBody(path: path, cases: [item], isJSONBody: true)
+    }
+
+    private mutating func jsonType(
+        of schema: Schema?,
+        prefix: String,
+        in place: inout SchemaTranslator.Place
+    ) -> SwiftType? {
+        guard let schema else { return .value }
+        guard types.schemas.unsupportedReason(of: schema) == nil else { return nil }
+        if let type = types.simpleType(of: schema) { return type.containsDate || isStream(type) ? nil : type }
+        let name: String = "\(names.typeName("json"))Payload"
+        guard name == "JsonPayload" || name == "jsonPayload" else { return nil }
+        switch types.schemas.shape(of: schema) {
+        case .reference, .scalar, .array, .unsupported: return nil
+        case .object, .stringEnumeration, .integerEnumeration, .allOf, .anyOf, .oneOf:
+            return types.type(of: schema, named: "\(prefix)JsonPayload", in: &place)
+        }
+    }
+
+    /// Declares the enum of a request's body, or an alias for the runtime's. `nil` when no media type is supported.
+    private mutating func translateRequestBody(
+        _ content: [MediaType],
+        named name: String,
+        in place: inout SchemaTranslator.Place
+    ) -> TranslatedBody? {
+        let path: String = "\(place.path).\(name)"
+        if let body = jsonBody(of: content, path: path, prefix: name, in: &place) {
+            let target: String = "OpenAPISwiftRuntime.JSONBody<\(body.cases[0].type.text)>"
+            place.declarations.append(.alias(documentation: nil, name: name, target: target))
+            return body
+        }
+        return translate(content, named: name, in: &place)
     }
 
     /// Declares the enum of a body. `nil` when no media type is supported.
@@ -347,7 +419,7 @@ struct OperationTranslator {
         _ content: [MediaType],
         named name: String,
         in place: inout SchemaTranslator.Place
-    ) -> (model: TranslatedBody, declared: Bool)? {
+    ) -> TranslatedBody? {
         let path: String = "\(place.path).\(name)"
         var inner = SchemaTranslator.Place(path: path)
         var scope = NameScope()
@@ -387,7 +459,7 @@ struct OperationTranslator {
         guard !cases.isEmpty else { return nil }
         let model = TranslatedBody(path: path, cases: cases)
         place.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
-        return (model, true)
+        return model
     }
 
     /// The type of a URL-encoded form, whose members are those of an object.
@@ -440,7 +512,6 @@ struct OperationTranslator {
             members.append(
                 .property(
                     PropertyDeclaration(
-                        documentation: "The body as `\(item.contentType)`; throws when it is another.",
                         name: escaped(item.name),
                         type: item.type.text,
                         effects: "throws",
@@ -501,17 +572,19 @@ struct OperationTranslator {
         var inner = SchemaTranslator.Place(path: "\(place.path).\(escaped(name))")
         var headerPlace = SchemaTranslator.Place(path: "\(inner.path).Headers")
         let headers: [TranslatedParameter] = self.headers(response.headers, of: "response", in: &headerPlace)
-        let body: TranslatedBody? = translate(response.content, named: "Body", in: &inner)?.model
-        var structure = StructDeclaration(name: escaped(name), documentation: response.documentation)
-        structure.addHeaders(headers, nested: headerPlace.declarations, path: headerPlace.path, of: "response")
-        structure.nested += inner.declarations
-        if let body {
-            structure.fields.append(
-                StructDeclaration.Field(name: "body", type: body.path, documentation: "The response's body.")
-            )
+        var body: TranslatedBody?
+        // The runtime's type, where one serves.
+        var target: String?
+        if headers.isEmpty,
+            let json = jsonBody(of: response.content, path: "\(inner.path).Body", prefix: name, in: &place)
+        {
+            body = json
+            target = "JSONResponse<\(json.cases[0].type.text)>"
+        } else {
+            body = translate(response.content, named: "Body", in: &inner)
+            if headers.isEmpty, body == nil { target = "EmptyResponse" }
         }
-        place.declarations.append(structure.declaration)
-        return TranslatedResponse(
+        let model = TranslatedResponse(
             status: status,
             caseName: StatusNames.caseName(status),
             path: inner.path,
@@ -520,6 +593,29 @@ struct OperationTranslator {
             body: body,
             documentation: response.documentation
         )
+        if let target {
+            place.declarations.append(
+                .alias(
+                    documentation: isComponent ? response.documentation : nil,
+                    name: escaped(name),
+                    target: "OpenAPISwiftRuntime.\(target)"
+                )
+            )
+            return model
+        }
+        var structure = StructDeclaration(
+            name: escaped(name),
+            documentation: isComponent ? response.documentation : nil
+        )
+        structure.addHeaders(headers, nested: headerPlace.declarations, path: headerPlace.path, of: "response")
+        structure.nested += inner.declarations
+        if let body {
+            structure.fields.append(
+                StructDeclaration.Field(name: "body", type: body.path, documentation: "The response's body.")
+            )
+        }
+        place.declarations.append(structure.declaration)
+        return model
     }
 
     /// The header fields of a response or of a part.
@@ -585,6 +681,11 @@ struct OperationTranslator {
     }
 
     // MARK: Acceptable content
+
+    /// Whether the runtime's enum serves.
+    private func isOnlyJSON(_ acceptable: [(name: String, mediaType: String)]) -> Bool {
+        acceptable.count == 1 && acceptable[0].name == "json" && acceptable[0].mediaType == "application/json"
+    }
 
     private func acceptableTypes(of responses: [TranslatedResponse]) -> [(name: String, mediaType: String)] {
         var seen: Set<String> = []

@@ -7,11 +7,11 @@ struct ServerTranslator {
     var file: SwiftFile {
         var declarations: [Declaration] = [registration] + deprecatedCalls
         for operation in operations {
-            declarations.append(inputDecoder(of: operation))
-            declarations += responseEncoders(of: operation)
+            declarations.append(coding(of: operation))
         }
         let used: Set<String> = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
-        for (_, response) in components.responseParts.pairs where used.contains(response.path) {
+        for (_, response) in components.responseParts.pairs
+        where response.hasOwnType && used.contains(response.path) {
             declarations.append(encoder(of: response))
         }
         declarations += TranslatedMultipart.extensions(
@@ -43,15 +43,11 @@ struct ServerTranslator {
                 .line("    operationID: \(path).id,"),
                 .line("    method: .\(operation.operation.method.lowercased()),"),
                 .line("    path: \(stringLiteral(operation.operation.path)),"),
-                .line(
-                    "    decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> \(path).Input in try await \(path).Input.decode(from: request) },"
-                ),
+                .line("    decode: \(path).decode,"),
                 .line(
                     "    handle: { (handler: Self, input: \(path).Input) async throws -> \(path).Output in try await \(call(of: operation)) },"
                 ),
-                .line(
-                    "    encode: { (output: \(path).Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }"
-                ),
+                .line("    encode: \(path).encode"),
                 .line(")"),
             ]
         }
@@ -124,6 +120,17 @@ struct ServerTranslator {
 
     // MARK: Requests
 
+    /// How the server reads an input and writes an output.
+    private func coding(of operation: TranslatedOperation) -> Declaration {
+        .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: operation.path,
+                members: [inputDecoder(of: operation), outputEncoder(of: operation)]
+            )
+        )
+    }
+
     private func inputDecoder(of operation: TranslatedOperation) -> Declaration {
         var body: [Statement] = []
         var arguments: [String] = []
@@ -170,24 +177,17 @@ struct ServerTranslator {
             }
             arguments.append("body: body")
         }
-        body.append(.line("return Self(\(arguments.joined(separator: ", ")))"))
-        return .type(
-            TypeDeclaration(
-                keyword: .extension,
-                name: input,
-                members: [
-                    .function(
-                        FunctionDeclaration(
-                            access: .fileprivate,
-                            modifiers: "static ",
-                            name: "func decode",
-                            parameters: [.init(label: "from request", type: "OpenAPISwiftRuntime.ServerRequest")],
-                            effects: "async throws",
-                            result: "Self",
-                            body: body
-                        )
-                    )
-                ]
+        body.append(.line("return Input(\(arguments.joined(separator: ", ")))"))
+        return .function(
+            FunctionDeclaration(
+                attributes: ["@Sendable"],
+                access: .fileprivate,
+                modifiers: "static ",
+                name: "func decode",
+                parameters: [.init(label: "_ request", type: "OpenAPISwiftRuntime.ServerRequest")],
+                effects: "throws",
+                result: "Input",
+                body: body
             )
         )
     }
@@ -225,29 +225,8 @@ struct ServerTranslator {
 
     // MARK: Responses
 
-    private func responseEncoders(of operation: TranslatedOperation) -> [Declaration] {
-        var cases: [Statement] = []
-        for response in operation.responses {
-            let name: String = escaped(response.caseName)
-            let isEmpty: Bool = response.headers.isEmpty && response.body == nil
-            let encode: [Statement] = isEmpty ? [] : [.line("try value.encode(into: &response)")]
-            switch response.status {
-            case .code(let code):
-                cases.append(
-                    .label(
-                        isEmpty ? "case .\(name):" : "case .\(name)(let value):",
-                        [.line("response.setStatus(\(code))")] + encode
-                    )
-                )
-            case .range, .default:
-                cases.append(
-                    .label(
-                        isEmpty ? "case .\(name)(let statusCode, _):" : "case .\(name)(let statusCode, let value):",
-                        [.line("response.setStatus(statusCode)")] + encode
-                    )
-                )
-            }
-        }
+    private func outputEncoder(of operation: TranslatedOperation) -> Declaration {
+        var cases: [Statement] = operation.responses.map(encoding)
         if !operation.hasDefault {
             cases.append(
                 .label(
@@ -256,46 +235,81 @@ struct ServerTranslator {
                 )
             )
         }
-        var declarations: [Declaration] = [
-            .type(
-                TypeDeclaration(
-                    keyword: .extension,
-                    name: "\(operation.path).Output",
-                    members: [encodeFunction(body: [.block("switch self", cases)])]
-                )
-            )
-        ]
-        for response in operation.responses
-        where !response.isComponent && !(response.headers.isEmpty && response.body == nil) {
-            declarations.append(encoder(of: response))
-        }
-        return declarations
-    }
-
-    private func encodeFunction(body: [Statement]) -> Declaration {
-        .function(
+        return .function(
             FunctionDeclaration(
+                attributes: ["@Sendable"],
                 access: .fileprivate,
+                modifiers: "static ",
                 name: "func encode",
-                parameters: [.init(label: "into response", type: "inout OpenAPISwiftRuntime.ServerResponse")],
+                parameters: [
+                    .init(label: "_ output", type: "Output"),
+                    .init(label: "into response", type: "inout OpenAPISwiftRuntime.ServerResponse"),
+                ],
                 effects: "throws",
-                body: body
+                body: [.block("switch output", cases)]
             )
         )
     }
 
+    /// The case of a response with the statements that write it.
+    private func encoding(of response: TranslatedResponse) -> Statement {
+        let name: String = escaped(response.caseName)
+        let status: String
+        var bindings: [String] = []
+        if case .code(let code) = response.status {
+            status = String(code)
+        } else {
+            status = "statusCode"
+            bindings.append("let statusCode")
+        }
+        bindings.append(response.isEmpty ? "_" : "let value")
+        let pattern: String =
+            bindings == ["_"] ? "case .\(name):" : "case .\(name)(\(bindings.joined(separator: ", "))):"
+        if response.isEmpty { return .label(pattern, [.line("response.setStatus(\(status))")]) }
+        if response.isJSONResponse { return .label(pattern, [.line("try response.set(\(status), value)")]) }
+        let write: [Statement] =
+            response.isComponent
+            ? [.line("try value.encode(into: &response)")] : payloadWrites(of: response, "value")
+        return .label(pattern, [.line("response.setStatus(\(status))")] + write)
+    }
+
+    /// Statements that write the parts of a response.
+    private func payloadWrites(of response: TranslatedResponse, _ payload: String) -> [Statement] {
+        var statements: [Statement] = response.headers.map { (field: TranslatedParameter) in
+            .line(addHeader(field, of: "\(payload).headers.\(escaped(field.name))", to: "response"))
+        }
+        guard let body = response.body else { return statements }
+        if body.isJSONBody {
+            statements.append(.line("try response.setBody(\(payload).body)"))
+            return statements
+        }
+        let cases: [Statement] = body.cases.map { (item: TranslatedBody.Case) in
+            .label("case .\(escaped(item.name))(let value):", [.line(setBody(item, of: "response"))])
+        }
+        statements.append(.block("switch \(payload).body", cases))
+        return statements
+    }
+
+    /// How a response that several operations share is written.
     private func encoder(of response: TranslatedResponse) -> Declaration {
-        var body: [Statement] = response.headers.map { (field: TranslatedParameter) in
-            .line(addHeader(field, of: "self.headers.\(escaped(field.name))", to: "response"))
-        }
-        if let responseBody = response.body {
-            let cases: [Statement] = responseBody.cases.map { (item: TranslatedBody.Case) in
-                .label("case .\(escaped(item.name))(let value):", [.line(setBody(item, of: "response"))])
-            }
-            body.append(.block("switch self.body", cases))
-        }
-        return .type(
-            TypeDeclaration(keyword: .extension, name: response.path, members: [encodeFunction(body: body)])
+        .type(
+            TypeDeclaration(
+                keyword: .extension,
+                name: response.path,
+                members: [
+                    .function(
+                        FunctionDeclaration(
+                            access: .fileprivate,
+                            name: "func encode",
+                            parameters: [
+                                .init(label: "into response", type: "inout OpenAPISwiftRuntime.ServerResponse")
+                            ],
+                            effects: "throws",
+                            body: payloadWrites(of: response, "self")
+                        )
+                    )
+                ]
+            )
         )
     }
 }

@@ -117,6 +117,13 @@ struct InputDeclaration {
         accept: String? = nil
     ) {
         guard !fields.isEmpty || accept != nil else { return }
+        let type: String = "\(path).Input.\(typeName)"
+        if fields.isEmpty, let accept {
+            let target: String = "OpenAPISwiftRuntime.AcceptHeaders<\(accept)>"
+            structure.nested.append(.alias(documentation: nil, name: typeName, target: target))
+            structure.fields.append(StructDeclaration.Field(name: name, type: type, defaultValue: ".init()"))
+            return
+        }
         var group = StructDeclaration(name: typeName)
         group.nested = nested
         group.fields = fields.map { StructDeclaration.Field($0) }
@@ -133,7 +140,7 @@ struct InputDeclaration {
         structure.fields.append(
             StructDeclaration.Field(
                 name: name,
-                type: "\(path).Input.\(typeName)",
+                type: type,
                 defaultValue: group.hasDefaults ? ".init()" : nil
             )
         )
@@ -166,11 +173,10 @@ struct OutputDeclaration {
             switch response.status {
             case .code:
                 members.append(.enumCase(documentation: response.documentation, text: "\(name)(\(response.path))"))
-                if response.headers.isEmpty, response.body == nil {
+                if response.isEmpty {
                     members.append(
                         .property(
                             PropertyDeclaration(
-                                documentation: response.documentation,
                                 modifiers: "static ",
                                 name: name,
                                 type: "Self",
@@ -232,7 +238,6 @@ struct OutputDeclaration {
         }
         return .property(
             PropertyDeclaration(
-                documentation: "The response if it is `\(response.caseName)`; throws when it is another.",
                 name: name,
                 type: response.path,
                 effects: "throws",

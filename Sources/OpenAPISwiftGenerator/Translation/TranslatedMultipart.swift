@@ -282,7 +282,7 @@ extension TranslatedMultipart {
 
     /// An expression that reads the parts of a message.
     func read(from message: String) -> String {
-        "try \(message).multipart(\(path).partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> \(path) in try await \(path).decode(part: part) })"
+        "try \(message).multipart(\(path).partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> \(path) in try \(path).decode(part: part) })"
     }
 
     /// A statement that sets the parts of a message.
@@ -366,7 +366,7 @@ extension TranslatedMultipart {
                 modifiers: "static ",
                 name: "func decode",
                 parameters: [.init(label: "part", type: "OpenAPISwiftRuntime.MultipartPartReader")],
-                effects: "async throws",
+                effects: "throws",
                 result: "Self",
                 body: cases
             )
@@ -416,7 +416,7 @@ extension TranslatedMultipart.Body {
     /// An expression that reads the body of `part`.
     fileprivate var read: String {
         mediaType.coding == .json
-            ? "try await part.json(\(Snippets.typeArgument(type)))" : "try part.rawBody()"
+            ? "try part.json(\(Snippets.typeArgument(type)))" : "try part.rawBody()"
     }
 
     /// A statement that sets the body of `writer`.

@@ -18,6 +18,8 @@ struct TranslatedOperation: Sendable {
     /// Whether responses have an exact, a range or a default entry that takes every status.
     var hasDefault: Bool { responses.contains { $0.status == .default } }
     var hasHeaders: Bool { !headerFields.isEmpty || !acceptable.isEmpty }
+    /// Whether its header fields are the runtime's type.
+    var hasOnlyAccept: Bool { headerFields.isEmpty && !acceptable.isEmpty }
 }
 
 /// A parameter of a request, or a header of a response.
@@ -56,6 +58,8 @@ struct TranslatedBody: Sendable {
     /// The full name of the enum.
     var path: String
     var cases: [Case]
+    /// Whether the enum is the runtime's, which one JSON type needs no more than.
+    var isJSONBody: Bool = false
 }
 
 /// A response and its parts.
@@ -69,4 +73,11 @@ struct TranslatedResponse: Sendable {
     var headers: [TranslatedParameter]
     var body: TranslatedBody?
     var documentation: String?
+
+    /// Whether it has neither header fields nor body.
+    var isEmpty: Bool { headers.isEmpty && body == nil }
+    /// Whether it is the runtime's response of one JSON type.
+    var isJSONResponse: Bool { headers.isEmpty && body?.isJSONBody == true }
+    /// Whether its payload is a type of its own, declared and read in place.
+    var hasOwnType: Bool { !isEmpty && !isJSONResponse }
 }

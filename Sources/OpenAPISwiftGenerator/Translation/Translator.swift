@@ -33,7 +33,9 @@ struct Translator {
                     components: operationTranslator.components,
                     schemas: schemas,
                     operations: operations,
-                    sharedImports: imports(for: .shared),
+                    sharedImports: imports(
+                        for: .shared(usesAcceptHeaders: operations.contains(where: \.hasOnlyAccept))
+                    ),
                     schemaImports: imports(for: .schemas),
                     imports: imports(for: .declarations)
                 )
@@ -74,7 +76,9 @@ struct Translator {
         let hasTypes: Bool = modes.contains(.types)
         var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
         switch kind {
-        case .shared:
+        case .shared(let usesAcceptHeaders):
+            // The default of an argument of a public function counts as well, and is no text that mentions the module.
+            if usesAcceptHeaders, configuration.accessModifier == .public { result[0].isExposed = true }
             if !document.servers.isEmpty { result.append(SwiftImport(module: "Foundation", isExposed: true)) }
         case .schemas, .declarations:
             result.append(SwiftImport(module: "StreamingJSON"))
@@ -84,14 +88,15 @@ struct Translator {
             result.append(SwiftImport(module: "HTTPTypes", isExposed: false))
         }
         // With types of another module, its names are in what client and server declare.
-        let isExposed: Bool = !hasTypes || kind == .schemas && !configuration.typeOverrides.isEmpty
+        var isExposed: Bool = !hasTypes
+        if case .schemas = kind, !configuration.typeOverrides.isEmpty { isExposed = true }
         result += configuration.additionalImports.map { SwiftImport(module: $0, isExposed: isExposed) }
         return result
     }
 
     /// What a file's declarations mention.
     private enum ImportKind {
-        case shared
+        case shared(usesAcceptHeaders: Bool)
         case schemas
         case declarations
         case client

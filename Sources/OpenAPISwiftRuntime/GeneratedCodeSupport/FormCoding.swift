@@ -68,8 +68,8 @@ extension ReadableMessage {
         _ shape: ParameterShape,
         _ type: T.Type,
         styles: [String: FormMemberStyle] = [:]
-    ) async throws -> T {
-        try await form(
+    ) throws -> T {
+        try form(
             shape,
             { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) },
             styles: styles
@@ -83,8 +83,8 @@ extension ReadableMessage {
         _ shape: ParameterShape,
         _ read: (inout JSONReader) throws(JSONError) -> T,
         styles: [String: FormMemberStyle] = [:]
-    ) async throws -> T {
-        let bytes: ArraySlice<UInt8> = try await bufferedBody()
+    ) throws -> T {
+        let bytes: ArraySlice<UInt8> = try bufferedBody()
         return try ParameterDecoder.read(
             .members(try FormText.members(of: bytes, shape, styles: styles)),
             shape,

@@ -6,7 +6,7 @@ public import StreamingJSON
     /// The header fields.
     var headerFields: HTTPFields { get }
     /// The body, if there is one.
-    var body: HTTPBody? { get }
+    var body: HTTPBody? { get set }
     /// How values are read.
     var configuration: Configuration { get }
 }
@@ -50,7 +50,7 @@ extension ReadableMessage {
     /// All bytes of the body, as many as the configuration allows.
     ///
     /// Bytes that are in memory already are never too many.
-    func bufferedBody() async throws -> ArraySlice<UInt8> {
+    private func collectedBody() async throws -> ArraySlice<UInt8> {
         guard let body else { throw GeneratedCodeError.missingBody }
         if let bytes = body.bufferedBytes { return bytes }
         do {
@@ -61,21 +61,44 @@ extension ReadableMessage {
     }
 
     /// The body as one JSON value.
-    @_spi(Generated) public func json<T: JSONReadable>(_ type: T.Type) async throws -> T {
-        try await json { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+    @_spi(Generated) public func json<T: JSONReadable>(_ type: T.Type) throws -> T {
+        try json { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
     /// The body as one JSON value that a closure reads.
-    @_spi(Generated) public func json<T>(
-        _ read: (inout JSONReader) throws(JSONError) -> T
-    ) async throws -> T {
-        let bytes: ArraySlice<UInt8> = try await bufferedBody()
+    @_spi(Generated) public func json<T>(_ read: (inout JSONReader) throws(JSONError) -> T) throws -> T {
+        let bytes: ArraySlice<UInt8> = try bufferedBody()
         return try CurrentConfiguration.$dateTranscoder.withValue(configuration.dateTranscoder) {
             let input: ArraySlice<UInt8> = bytes
             return try JSONReader.withReader(over: input.span) { (reader: inout JSONReader) throws(JSONError) -> T in
                 try read(&reader)
             }
         }
+    }
+
+    /// All bytes of the body; asks for them where they are still to come.
+    func bufferedBody() throws -> ArraySlice<UInt8> {
+        guard let body else { throw GeneratedCodeError.missingBody }
+        guard let bytes = body.bufferedBytes else { throw BodyIsStillToCome() }
+        return bytes
+    }
+
+    /// What a function reads from the message, which is given the whole body if it asks for it.
+    ///
+    /// Generated code decodes without waiting: the compiler takes long over functions that can. Only reading the body tells
+    /// whether all of it is needed, so what is read before is read again. Bodies that are passed on as streams stay streams.
+    func decoded<Value>(_ decode: (Self) throws -> Value) async throws -> Value {
+        do {
+            return try decode(self)
+        } catch is BodyIsStillToCome {
+            return try decode(await withBufferedBody())
+        }
+    }
+
+    private func withBufferedBody() async throws -> Self {
+        var message: Self = self
+        message.body = HTTPBody(try await collectedBody())
+        return message
     }
 
     // MARK: Header fields
@@ -181,3 +204,6 @@ extension ReadableMessage {
         return headerFields[name]
     }
 }
+
+/// Decoding needs all bytes of a body that is still a stream.
+private struct BodyIsStillToCome: Error {}

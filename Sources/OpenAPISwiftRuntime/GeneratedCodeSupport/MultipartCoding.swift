@@ -3,14 +3,17 @@ public import HTTPTypes
 /// A part of a multipart body while it is taken apart.
 @_spi(Generated) public struct MultipartPartReader: ReadableMessage, Sendable {
     /// The part as it arrived.
-    public let rawPart: MultipartRawPart
+    public private(set) var rawPart: MultipartRawPart
     /// How values are read.
     public let configuration: Configuration
 
     /// The header fields of the part.
     public var headerFields: HTTPFields { rawPart.headerFields }
     /// The bytes of the part.
-    public var body: HTTPBody? { rawPart.body }
+    public var body: HTTPBody? {
+        get { rawPart.body }
+        set { rawPart.body = newValue ?? HTTPBody() }
+    }
     /// The name of the part.
     public var name: String? { rawPart.name }
     /// The name of the file that the bytes are of.
@@ -57,7 +60,7 @@ extension ReadableMessage {
     /// What is wrong with the body is thrown to who reads the parts; a content type without a boundary is thrown at once.
     @_spi(Generated) public func multipart<Part: Sendable>(
         _ requirements: MultipartRequirements,
-        _ decode: @escaping @Sendable (MultipartPartReader) async throws -> Part
+        _ decode: @escaping @Sendable (MultipartPartReader) throws -> Part
     ) throws -> MultipartBody<Part> {
         guard let body else { throw GeneratedCodeError.missingBody }
         let boundary = try MultipartBoundary(ofContentType: headerFields[.contentType])
@@ -106,14 +109,14 @@ private struct DecodedParts<Part: Sendable>: AsyncSequence, Sendable {
     let parts: ReceivedParts
     let requirements: MultipartRequirements
     let configuration: Configuration
-    let decode: @Sendable (MultipartPartReader) async throws -> Part
+    let decode: @Sendable (MultipartPartReader) throws -> Part
 
     struct Iterator: AsyncIteratorProtocol {
 
         var parts: ReceivedParts.Iterator
         var seen: SeenParts
         let configuration: Configuration
-        let decode: @Sendable (MultipartPartReader) async throws -> Part
+        let decode: @Sendable (MultipartPartReader) throws -> Part
 
         mutating func next() async throws -> Part? {
             try await next(isolation: #isolation)
@@ -125,7 +128,7 @@ private struct DecodedParts<Part: Sendable>: AsyncSequence, Sendable {
                 return nil
             }
             try seen.add(part)
-            return try await decode(MultipartPartReader(rawPart: part, configuration: configuration))
+            return try await MultipartPartReader(rawPart: part, configuration: configuration).decoded(decode)
         }
     }
 

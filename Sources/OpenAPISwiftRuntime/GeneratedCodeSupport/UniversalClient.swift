@@ -35,7 +35,7 @@ public import StreamingJSON
         operationID: String,
         method: HTTPRequest.Method,
         encode: (Input, inout ClientRequest) throws -> Void,
-        decode: (ClientResponse) async throws -> Output
+        decode: (ClientResponse) throws -> Output
     ) async throws -> Output {
         var error = ClientError(
             operationID: operationID,
@@ -72,9 +72,8 @@ public import StreamingJSON
         error.response = response
         error.responseBody = responseBody
         do {
-            return try await decode(
-                ClientResponse(response: response, body: responseBody, configuration: configuration)
-            )
+            let message = ClientResponse(response: response, body: responseBody, configuration: configuration)
+            return try await message.decoded(decode)
         } catch let underlying {
             throw Self.complete(error, cause: "The response could not be decoded", underlying)
         }
@@ -247,7 +246,7 @@ public import StreamingJSON
 @_spi(Generated) public struct ClientResponse: ReadableMessage, Sendable {
     private let response: HTTPResponse
     /// The body, if there is one.
-    public let body: HTTPBody?
+    public var body: HTTPBody?
     /// How values are read.
     public let configuration: Configuration
 

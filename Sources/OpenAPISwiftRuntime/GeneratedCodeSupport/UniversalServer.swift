@@ -28,7 +28,7 @@ public import StreamingJSON
         operationID: String,
         method: HTTPRequest.Method,
         path: String,
-        decode: @escaping @Sendable (ServerRequest) async throws -> Input,
+        decode: @escaping @Sendable (ServerRequest) throws -> Input,
         handle: @escaping @Sendable (API, Input) async throws -> Output,
         encode: @escaping @Sendable (Output, inout ServerResponse) throws -> Void
     ) throws {
@@ -62,7 +62,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
     let operationID: String
     let handler: API
     let configuration: Configuration
-    let decode: @Sendable (ServerRequest) async throws -> Input
+    let decode: @Sendable (ServerRequest) throws -> Input
     let handle: @Sendable (API, Input) async throws -> Output
     let encode: @Sendable (Output, inout ServerResponse) throws -> Void
 
@@ -114,9 +114,13 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         )
         let input: Input
         do {
-            input = try await decode(
-                ServerRequest(request: request, body: body, metadata: metadata, configuration: configuration)
+            let message = ServerRequest(
+                request: request,
+                body: body,
+                metadata: metadata,
+                configuration: configuration
             )
+            input = try await message.decoded(decode)
         } catch {
             throw Self.complete(failure, cause: "The request could not be decoded", error, status: .badRequest)
         }
@@ -169,7 +173,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
 @_spi(Generated) public struct ServerRequest: ReadableMessage, Sendable {
     private let request: HTTPRequest
     /// The body, if there is one.
-    public let body: HTTPBody?
+    public var body: HTTPBody?
     private let metadata: ServerRequestMetadata
     /// How values are read.
     public let configuration: Configuration

@@ -38,8 +38,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.getName.id,
             method: .get,
-            encode: { (input: Operations.getName.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.getName.Output in try await Operations.getName.Output.decode(from: response) }
+            encode: Operations.getName.encode,
+            decode: Operations.getName.decode
         )
     }
     /// - Remark: HTTP `GET /archive/{year}-{month}/{file-name}.json`.
@@ -48,8 +48,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.getArchived.id,
             method: .get,
-            encode: { (input: Operations.getArchived.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.getArchived.Output in try await Operations.getArchived.Output.decode(from: response) }
+            encode: Operations.getArchived.encode,
+            decode: Operations.getArchived.decode
         )
     }
     /// - Remark: HTTP `GET /values/{flag}/{number}/{moment}/{colour}/{rank}`.
@@ -58,8 +58,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.getValues.id,
             method: .get,
-            encode: { (input: Operations.getValues.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.getValues.Output in try await Operations.getValues.Output.decode(from: response) }
+            encode: Operations.getValues.encode,
+            decode: Operations.getValues.decode
         )
     }
     /// - Remark: HTTP `GET /spread/{list}/{point}`.
@@ -68,8 +68,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.getSpread.id,
             method: .get,
-            encode: { (input: Operations.getSpread.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.getSpread.Output in try await Operations.getSpread.Output.decode(from: response) }
+            encode: Operations.getSpread.encode,
+            decode: Operations.getSpread.decode
         )
     }
     /// - Remark: HTTP `GET /query`.
@@ -78,8 +78,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.query.id,
             method: .get,
-            encode: { (input: Operations.query.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.query.Output in try await Operations.query.Output.decode(from: response) }
+            encode: Operations.query.encode,
+            decode: Operations.query.decode
         )
     }
     /// - Remark: HTTP `GET /query/lists`.
@@ -88,8 +88,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryLists.id,
             method: .get,
-            encode: { (input: Operations.queryLists.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryLists.Output in try await Operations.queryLists.Output.decode(from: response) }
+            encode: Operations.queryLists.encode,
+            decode: Operations.queryLists.decode
         )
     }
     /// - Remark: HTTP `GET /query/exploded`.
@@ -98,8 +98,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryExploded.id,
             method: .get,
-            encode: { (input: Operations.queryExploded.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryExploded.Output in try await Operations.queryExploded.Output.decode(from: response) }
+            encode: Operations.queryExploded.encode,
+            decode: Operations.queryExploded.decode
         )
     }
     /// - Remark: HTTP `GET /query/joined`.
@@ -108,8 +108,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryJoined.id,
             method: .get,
-            encode: { (input: Operations.queryJoined.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryJoined.Output in try await Operations.queryJoined.Output.decode(from: response) }
+            encode: Operations.queryJoined.encode,
+            decode: Operations.queryJoined.decode
         )
     }
     /// - Remark: HTTP `GET /query/deep`.
@@ -118,8 +118,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryDeep.id,
             method: .get,
-            encode: { (input: Operations.queryDeep.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryDeep.Output in try await Operations.queryDeep.Output.decode(from: response) }
+            encode: Operations.queryDeep.encode,
+            decode: Operations.queryDeep.decode
         )
     }
     /// - Remark: HTTP `GET /query/deep/required`.
@@ -130,8 +130,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryDeepRequired.id,
             method: .get,
-            encode: { (input: Operations.queryDeepRequired.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryDeepRequired.Output in try await Operations.queryDeepRequired.Output.decode(from: response) }
+            encode: Operations.queryDeepRequired.encode,
+            decode: Operations.queryDeepRequired.decode
         )
     }
     /// - Remark: HTTP `GET /query/required`.
@@ -140,8 +140,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryRequired.id,
             method: .get,
-            encode: { (input: Operations.queryRequired.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryRequired.Output in try await Operations.queryRequired.Output.decode(from: response) }
+            encode: Operations.queryRequired.encode,
+            decode: Operations.queryRequired.decode
         )
     }
     /// - Remark: HTTP `GET /query/nested`.
@@ -150,8 +150,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.queryNested.id,
             method: .get,
-            encode: { (input: Operations.queryNested.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.queryNested.Output in try await Operations.queryNested.Output.decode(from: response) }
+            encode: Operations.queryNested.encode,
+            decode: Operations.queryNested.decode
         )
     }
     /// - Remark: HTTP `GET /headers`.
@@ -160,8 +160,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendHeaders.id,
             method: .get,
-            encode: { (input: Operations.sendHeaders.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendHeaders.Output in try await Operations.sendHeaders.Output.decode(from: response) }
+            encode: Operations.sendHeaders.encode,
+            decode: Operations.sendHeaders.decode
         )
     }
     /// - Remark: HTTP `GET /headers/required`.
@@ -170,8 +170,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.requireHeader.id,
             method: .get,
-            encode: { (input: Operations.requireHeader.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.requireHeader.Output in try await Operations.requireHeader.Output.decode(from: response) }
+            encode: Operations.requireHeader.encode,
+            decode: Operations.requireHeader.decode
         )
     }
     /// - Remark: HTTP `GET /overlap/{id}`.
@@ -180,8 +180,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.overlap.id,
             method: .get,
-            encode: { (input: Operations.overlap.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.overlap.Output in try await Operations.overlap.Output.decode(from: response) }
+            encode: Operations.overlap.encode,
+            decode: Operations.overlap.decode
         )
     }
     /// - Remark: HTTP `DELETE /overlap/{id}`.
@@ -190,8 +190,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.deleteOverlap.id,
             method: .delete,
-            encode: { (input: Operations.deleteOverlap.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.deleteOverlap.Output in try await Operations.deleteOverlap.Output.decode(from: response) }
+            encode: Operations.deleteOverlap.encode,
+            decode: Operations.deleteOverlap.decode
         )
     }
     /// - Remark: HTTP `GET /references/{key}`.
@@ -200,8 +200,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.useReferences.id,
             method: .get,
-            encode: { (input: Operations.useReferences.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.useReferences.Output in try await Operations.useReferences.Output.decode(from: response) }
+            encode: Operations.useReferences.encode,
+            decode: Operations.useReferences.decode
         )
     }
     /// - Remark: HTTP `POST /specimens`.
@@ -210,8 +210,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.exchange.id,
             method: .post,
-            encode: { (input: Operations.exchange.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.exchange.Output in try await Operations.exchange.Output.decode(from: response) }
+            encode: Operations.exchange.encode,
+            decode: Operations.exchange.decode
         )
     }
     /// - Remark: HTTP `POST /media`.
@@ -220,8 +220,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendMedia.id,
             method: .post,
-            encode: { (input: Operations.sendMedia.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendMedia.Output in try await Operations.sendMedia.Output.decode(from: response) }
+            encode: Operations.sendMedia.encode,
+            decode: Operations.sendMedia.decode
         )
     }
     /// - Remark: HTTP `POST /media/any`.
@@ -230,8 +230,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendAny.id,
             method: .post,
-            encode: { (input: Operations.sendAny.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendAny.Output in try await Operations.sendAny.Output.decode(from: response) }
+            encode: Operations.sendAny.encode,
+            decode: Operations.sendAny.decode
         )
     }
     /// - Remark: HTTP `POST /media/charset`.
@@ -240,8 +240,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendCharset.id,
             method: .post,
-            encode: { (input: Operations.sendCharset.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendCharset.Output in try await Operations.sendCharset.Output.decode(from: response) }
+            encode: Operations.sendCharset.encode,
+            decode: Operations.sendCharset.decode
         )
     }
     /// - Remark: HTTP `PATCH /bodies/optional`.
@@ -250,8 +250,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.patchOptional.id,
             method: .patch,
-            encode: { (input: Operations.patchOptional.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.patchOptional.Output in try await Operations.patchOptional.Output.decode(from: response) }
+            encode: Operations.patchOptional.encode,
+            decode: Operations.patchOptional.decode
         )
     }
     /// - Remark: HTTP `PUT /bodies/optional`.
@@ -260,8 +260,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.putNullable.id,
             method: .put,
-            encode: { (input: Operations.putNullable.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.putNullable.Output in try await Operations.putNullable.Output.decode(from: response) }
+            encode: Operations.putNullable.encode,
+            decode: Operations.putNullable.decode
         )
     }
     /// - Remark: HTTP `POST /bodies/free`.
@@ -270,8 +270,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendFree.id,
             method: .post,
-            encode: { (input: Operations.sendFree.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendFree.Output in try await Operations.sendFree.Output.decode(from: response) }
+            encode: Operations.sendFree.encode,
+            decode: Operations.sendFree.decode
         )
     }
     /// - Remark: HTTP `POST /bodies/inline`.
@@ -280,8 +280,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendInline.id,
             method: .post,
-            encode: { (input: Operations.sendInline.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendInline.Output in try await Operations.sendInline.Output.decode(from: response) }
+            encode: Operations.sendInline.encode,
+            decode: Operations.sendInline.decode
         )
     }
     /// - Remark: HTTP `POST /bodies/list`.
@@ -290,8 +290,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendList.id,
             method: .post,
-            encode: { (input: Operations.sendList.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendList.Output in try await Operations.sendList.Output.decode(from: response) }
+            encode: Operations.sendList.encode,
+            decode: Operations.sendList.decode
         )
     }
     /// - Remark: HTTP `POST /bodies/string`.
@@ -300,8 +300,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendString.id,
             method: .post,
-            encode: { (input: Operations.sendString.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendString.Output in try await Operations.sendString.Output.decode(from: response) }
+            encode: Operations.sendString.encode,
+            decode: Operations.sendString.decode
         )
     }
     /// - Remark: HTTP `POST /bodies/referenced`.
@@ -310,8 +310,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendReferenced.id,
             method: .post,
-            encode: { (input: Operations.sendReferenced.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendReferenced.Output in try await Operations.sendReferenced.Output.decode(from: response) }
+            encode: Operations.sendReferenced.encode,
+            decode: Operations.sendReferenced.decode
         )
     }
     /// - Remark: HTTP `POST /bodies/required`.
@@ -322,8 +322,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendRequiredReference.id,
             method: .post,
-            encode: { (input: Operations.sendRequiredReference.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendRequiredReference.Output in try await Operations.sendRequiredReference.Output.decode(from: response) }
+            encode: Operations.sendRequiredReference.encode,
+            decode: Operations.sendRequiredReference.decode
         )
     }
     /// - Remark: HTTP `POST /forms`.
@@ -332,8 +332,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendForm.id,
             method: .post,
-            encode: { (input: Operations.sendForm.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendForm.Output in try await Operations.sendForm.Output.decode(from: response) }
+            encode: Operations.sendForm.encode,
+            decode: Operations.sendForm.decode
         )
     }
     /// - Remark: HTTP `POST /forms/free`.
@@ -342,8 +342,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendFreeForm.id,
             method: .post,
-            encode: { (input: Operations.sendFreeForm.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendFreeForm.Output in try await Operations.sendFreeForm.Output.decode(from: response) }
+            encode: Operations.sendFreeForm.encode,
+            decode: Operations.sendFreeForm.decode
         )
     }
     /// - Remark: HTTP `PUT /uploads`.
@@ -352,8 +352,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.upload.id,
             method: .put,
-            encode: { (input: Operations.upload.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.upload.Output in try await Operations.upload.Output.decode(from: response) }
+            encode: Operations.upload.encode,
+            decode: Operations.upload.decode
         )
     }
     /// - Remark: HTTP `POST /multipart`.
@@ -362,8 +362,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendParts.id,
             method: .post,
-            encode: { (input: Operations.sendParts.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendParts.Output in try await Operations.sendParts.Output.decode(from: response) }
+            encode: Operations.sendParts.encode,
+            decode: Operations.sendParts.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/closed`.
@@ -372,8 +372,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendClosed.id,
             method: .post,
-            encode: { (input: Operations.sendClosed.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendClosed.Output in try await Operations.sendClosed.Output.decode(from: response) }
+            encode: Operations.sendClosed.encode,
+            decode: Operations.sendClosed.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/open`.
@@ -382,8 +382,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendOpen.id,
             method: .post,
-            encode: { (input: Operations.sendOpen.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendOpen.Output in try await Operations.sendOpen.Output.decode(from: response) }
+            encode: Operations.sendOpen.encode,
+            decode: Operations.sendOpen.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/typed`.
@@ -392,8 +392,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendTyped.id,
             method: .post,
-            encode: { (input: Operations.sendTyped.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendTyped.Output in try await Operations.sendTyped.Output.decode(from: response) }
+            encode: Operations.sendTyped.encode,
+            decode: Operations.sendTyped.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/notes`.
@@ -402,8 +402,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendNotes.id,
             method: .post,
-            encode: { (input: Operations.sendNotes.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendNotes.Output in try await Operations.sendNotes.Output.decode(from: response) }
+            encode: Operations.sendNotes.encode,
+            decode: Operations.sendNotes.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/texts`.
@@ -412,8 +412,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendTexts.id,
             method: .post,
-            encode: { (input: Operations.sendTexts.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendTexts.Output in try await Operations.sendTexts.Output.decode(from: response) }
+            encode: Operations.sendTexts.encode,
+            decode: Operations.sendTexts.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/untyped`.
@@ -422,8 +422,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendUntyped.id,
             method: .post,
-            encode: { (input: Operations.sendUntyped.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendUntyped.Output in try await Operations.sendUntyped.Output.decode(from: response) }
+            encode: Operations.sendUntyped.encode,
+            decode: Operations.sendUntyped.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/album`.
@@ -432,8 +432,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendAlbum.id,
             method: .post,
-            encode: { (input: Operations.sendAlbum.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendAlbum.Output in try await Operations.sendAlbum.Output.decode(from: response) }
+            encode: Operations.sendAlbum.encode,
+            decode: Operations.sendAlbum.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/optional`.
@@ -444,8 +444,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendOptionalParts.id,
             method: .post,
-            encode: { (input: Operations.sendOptionalParts.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendOptionalParts.Output in try await Operations.sendOptionalParts.Output.decode(from: response) }
+            encode: Operations.sendOptionalParts.encode,
+            decode: Operations.sendOptionalParts.decode
         )
     }
     /// - Remark: HTTP `GET /statuses`.
@@ -454,8 +454,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.everyStatus.id,
             method: .get,
-            encode: { (_: Operations.everyStatus.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath("/statuses") },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.everyStatus.Output in try await Operations.everyStatus.Output.decode(from: response) }
+            encode: Operations.everyStatus.encode,
+            decode: Operations.everyStatus.decode
         )
     }
     /// - Remark: HTTP `GET /ranges`.
@@ -464,8 +464,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.everyRange.id,
             method: .get,
-            encode: { (input: Operations.everyRange.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.everyRange.Output in try await Operations.everyRange.Output.decode(from: response) }
+            encode: Operations.everyRange.encode,
+            decode: Operations.everyRange.decode
         )
     }
     /// - Remark: HTTP `GET /failures`.
@@ -474,8 +474,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.failing.id,
             method: .get,
-            encode: { (input: Operations.failing.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.failing.Output in try await Operations.failing.Output.decode(from: response) }
+            encode: Operations.failing.encode,
+            decode: Operations.failing.decode
         )
     }
     /// - Remark: HTTP `GET /negotiated`.
@@ -484,8 +484,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.negotiate.id,
             method: .get,
-            encode: { (input: Operations.negotiate.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.negotiate.Output in try await Operations.negotiate.Output.decode(from: response) }
+            encode: Operations.negotiate.encode,
+            decode: Operations.negotiate.decode
         )
     }
     /// - Remark: HTTP `GET /parameterised`.
@@ -494,8 +494,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.parameterised.id,
             method: .get,
-            encode: { (input: Operations.parameterised.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.parameterised.Output in try await Operations.parameterised.Output.decode(from: response) }
+            encode: Operations.parameterised.encode,
+            decode: Operations.parameterised.decode
         )
     }
     /// - Remark: HTTP `GET /wildcards`.
@@ -504,8 +504,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.wildcards.id,
             method: .get,
-            encode: { (input: Operations.wildcards.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.wildcards.Output in try await Operations.wildcards.Output.decode(from: response) }
+            encode: Operations.wildcards.encode,
+            decode: Operations.wildcards.decode
         )
     }
     /// - Remark: HTTP `GET /wildcards/text`.
@@ -514,8 +514,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.textWildcard.id,
             method: .get,
-            encode: { (input: Operations.textWildcard.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.textWildcard.Output in try await Operations.textWildcard.Output.decode(from: response) }
+            encode: Operations.textWildcard.encode,
+            decode: Operations.textWildcard.decode
         )
     }
     /// - Remark: HTTP `GET /answers`.
@@ -524,8 +524,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.answerHeaders.id,
             method: .get,
-            encode: { (input: Operations.answerHeaders.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.answerHeaders.Output in try await Operations.answerHeaders.Output.decode(from: response) }
+            encode: Operations.answerHeaders.encode,
+            decode: Operations.answerHeaders.decode
         )
     }
     /// - Remark: HTTP `GET /streams`.
@@ -534,8 +534,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.stream.id,
             method: .get,
-            encode: { (input: Operations.stream.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.stream.Output in try await Operations.stream.Output.decode(from: response) }
+            encode: Operations.stream.encode,
+            decode: Operations.stream.decode
         )
     }
     /// - Remark: HTTP `POST /streams`.
@@ -544,8 +544,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.sendStream.id,
             method: .post,
-            encode: { (input: Operations.sendStream.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.sendStream.Output in try await Operations.sendStream.Output.decode(from: response) }
+            encode: Operations.sendStream.encode,
+            decode: Operations.sendStream.decode
         )
     }
     /// - Remark: HTTP `GET /derived/{id}`.
@@ -556,8 +556,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.get_sol_derived_sol__lcub_id_rcub_.id,
             method: .get,
-            encode: { (input: Operations.get_sol_derived_sol__lcub_id_rcub_.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.get_sol_derived_sol__lcub_id_rcub_.Output in try await Operations.get_sol_derived_sol__lcub_id_rcub_.Output.decode(from: response) }
+            encode: Operations.get_sol_derived_sol__lcub_id_rcub_.encode,
+            decode: Operations.get_sol_derived_sol__lcub_id_rcub_.decode
         )
     }
     /// - Remark: HTTP `GET /words`.
@@ -566,8 +566,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations._default.id,
             method: .get,
-            encode: { (input: Operations._default.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations._default.Output in try await Operations._default.Output.decode(from: response) }
+            encode: Operations._default.encode,
+            decode: Operations._default.decode
         )
     }
     /// - Remark: HTTP `HEAD /words`.
@@ -578,8 +578,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.head_space_words.id,
             method: .head,
-            encode: { (_: Operations.head_space_words.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath("/words") },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.head_space_words.Output in try await Operations.head_space_words.Output.decode(from: response) }
+            encode: Operations.head_space_words.encode,
+            decode: Operations.head_space_words.decode
         )
     }
     /// - Remark: HTTP `OPTIONS /words`.
@@ -590,8 +590,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.words_period_options.id,
             method: .options,
-            encode: { (_: Operations.words_period_options.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath("/words") },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.words_period_options.Output in try await Operations.words_period_options.Output.decode(from: response) }
+            encode: Operations.words_period_options.encode,
+            decode: Operations.words_period_options.decode
         )
     }
     /// - Remark: HTTP `TRACE /words`.
@@ -602,8 +602,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.trace_hyphen_words.id,
             method: .trace,
-            encode: { (_: Operations.trace_hyphen_words.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath("/words") },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.trace_hyphen_words.Output in try await Operations.trace_hyphen_words.Output.decode(from: response) }
+            encode: Operations.trace_hyphen_words.encode,
+            decode: Operations.trace_hyphen_words.decode
         )
     }
     /// - Remark: HTTP `POST /words`.
@@ -613,511 +613,344 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.oldWords.id,
             method: .post,
-            encode: { (_: Operations.oldWords.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in request.addPath("/words") },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.oldWords.Output in try await Operations.oldWords.Output.decode(from: response) }
+            encode: Operations.oldWords.encode,
+            decode: Operations.oldWords.decode
         )
     }
 }
 
-extension Operations.getName.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.getName {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/names/")
-        try request.addPath(parameter: self.path.name)
+        try request.addPath(parameter: input.path.name)
     }
-}
-
-extension Operations.getName.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.getName.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.getName.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.getArchived.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.getArchived {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/archive/")
-        try request.addPath(parameter: self.path.year)
+        try request.addPath(parameter: input.path.year)
         request.addPath("-")
-        try request.addPath(parameter: self.path.month)
+        try request.addPath(parameter: input.path.month)
         request.addPath("/")
-        try request.addPath(parameter: self.path.file_hyphen_name)
+        try request.addPath(parameter: input.path.file_hyphen_name)
         request.addPath(".json")
     }
-}
-
-extension Operations.getArchived.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.getArchived.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.getArchived.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.getValues.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.getValues {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/values/")
-        try request.addPath(parameter: self.path.flag)
+        try request.addPath(parameter: input.path.flag)
         request.addPath("/")
-        try request.addPath(parameter: self.path.number)
+        try request.addPath(parameter: input.path.number)
         request.addPath("/")
-        try request.addPath(parameter: self.path.moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        try request.addPath(parameter: input.path.moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
         request.addPath("/")
-        try request.addPath(parameter: self.path.colour)
+        try request.addPath(parameter: input.path.colour)
         request.addPath("/")
-        try request.addPath(parameter: self.path.rank)
+        try request.addPath(parameter: input.path.rank)
     }
-}
-
-extension Operations.getValues.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.getValues.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.getValues.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.getSpread.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.getSpread {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/spread/")
-        try request.addPath(parameter: self.path.list)
+        try request.addPath(parameter: input.path.list)
         request.addPath("/")
-        try request.addPath(parameter: self.path.point)
+        try request.addPath(parameter: input.path.point)
     }
-}
-
-extension Operations.getSpread.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.getSpread.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.getSpread.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.query.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.query {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query")
-        try request.addQuery("text", self.query.text)
-        try request.addQuery("whole", self.query.whole)
-        try request.addQuery("small", self.query.small)
-        try request.addQuery("big", self.query.big)
-        try request.addQuery("number", self.query.number)
-        try request.addQuery("single", self.query.single)
-        try request.addQuery("flag", self.query.flag)
-        try request.addQuery("moment", self.query.moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-        try request.addQuery("bytes", self.query.bytes)
-        try request.addQuery("colour", self.query.colour)
-        try request.addQuery("rank", self.query.rank)
-        try request.addQuery("odd name[]", self.query.odd_space_name_lbrack__rbrack_)
-        try request.addQuery("wordy", self.query.wordy)
-        try request.addQuery("choice", self.query.choice)
-        try request.addQuery("any", self.query.any)
+        try request.addQuery("text", input.query.text)
+        try request.addQuery("whole", input.query.whole)
+        try request.addQuery("small", input.query.small)
+        try request.addQuery("big", input.query.big)
+        try request.addQuery("number", input.query.number)
+        try request.addQuery("single", input.query.single)
+        try request.addQuery("flag", input.query.flag)
+        try request.addQuery("moment", input.query.moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        try request.addQuery("bytes", input.query.bytes)
+        try request.addQuery("colour", input.query.colour)
+        try request.addQuery("rank", input.query.rank)
+        try request.addQuery("odd name[]", input.query.odd_space_name_lbrack__rbrack_)
+        try request.addQuery("wordy", input.query.wordy)
+        try request.addQuery("choice", input.query.choice)
+        try request.addQuery("any", input.query.any)
     }
-}
-
-extension Operations.query.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.query.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.query.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryLists.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryLists {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/lists")
-        try request.addQuery("tag", self.query.tag)
-        try request.addQuery("whole", self.query.whole)
-        try request.addQuery("joined", self.query.joined, style: .form, explode: false)
-        try request.addQuery("moments", self.query.moments, { (value: [OpenAPISwiftRuntime.OpenAPIDate], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) }, style: .form, explode: false)
-        try request.addQuery("colours", self.query.colours)
-        try request.addQuery("named", self.query.named)
+        try request.addQuery("tag", input.query.tag)
+        try request.addQuery("whole", input.query.whole)
+        try request.addQuery("joined", input.query.joined, style: .form, explode: false)
+        try request.addQuery("moments", input.query.moments, { (value: [OpenAPISwiftRuntime.OpenAPIDate], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) }, style: .form, explode: false)
+        try request.addQuery("colours", input.query.colours)
+        try request.addQuery("named", input.query.named)
     }
-}
-
-extension Operations.queryLists.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryLists.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryLists.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryExploded.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryExploded {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/exploded")
-        try request.addQuery("filter", self.query.filter)
+        try request.addQuery("filter", input.query.filter)
     }
-}
-
-extension Operations.queryExploded.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryExploded.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryExploded.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryJoined.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryJoined {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/joined")
-        try request.addQuery("filter", self.query.filter, style: .form, explode: false)
+        try request.addQuery("filter", input.query.filter, style: .form, explode: false)
     }
-}
-
-extension Operations.queryJoined.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryJoined.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryJoined.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryDeep.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryDeep {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/deep")
-        try request.addQuery("filter", self.query.filter, style: .deepObject, explode: true)
-        try request.addQuery("other", self.query.other, style: .deepObject, explode: true)
+        try request.addQuery("filter", input.query.filter, style: .deepObject, explode: true)
+        try request.addQuery("other", input.query.other, style: .deepObject, explode: true)
     }
-}
-
-extension Operations.queryDeep.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryDeep.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryDeep.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryDeepRequired.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryDeepRequired {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/deep/required")
-        try request.addQuery("filter", self.query.filter, style: .deepObject, explode: true)
+        try request.addQuery("filter", input.query.filter, style: .deepObject, explode: true)
     }
-}
-
-extension Operations.queryDeepRequired.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryDeepRequired.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryDeepRequired.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryRequired.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryRequired {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/required")
-        try request.addQuery("limit", self.query.limit)
-        try request.addQuery("tag", self.query.tag)
+        try request.addQuery("limit", input.query.limit)
+        try request.addQuery("tag", input.query.tag)
     }
-}
-
-extension Operations.queryRequired.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryRequired.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryRequired.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.queryNested.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.queryNested {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/nested")
-        try request.addQuery("matrix", self.query.matrix)
-        try request.addQuery("tree", self.query.tree, style: .deepObject, explode: true)
+        try request.addQuery("matrix", input.query.matrix)
+        try request.addQuery("tree", input.query.tree, style: .deepObject, explode: true)
     }
-}
-
-extension Operations.queryNested.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.queryNested.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.queryNested.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendHeaders.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendHeaders {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/headers")
-        try request.addHeader("X-Text", self.headers.X_hyphen_Text)
-        try request.addHeader("X-Whole", self.headers.X_hyphen_Whole)
-        try request.addHeader("X-Number", self.headers.X_hyphen_Number)
-        try request.addHeader("X-Flag", self.headers.X_hyphen_Flag)
-        try request.addHeader("X-Moment", self.headers.X_hyphen_Moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-        try request.addHeader("X-Colour", self.headers.X_hyphen_Colour)
-        try request.addHeader("X-List", self.headers.X_hyphen_List)
-        try request.addHeader("X-Point", self.headers.X_hyphen_Point)
-        try request.addJSONHeader("X-Json", self.headers.X_hyphen_Json)
+        try request.addHeader("X-Text", input.headers.X_hyphen_Text)
+        try request.addHeader("X-Whole", input.headers.X_hyphen_Whole)
+        try request.addHeader("X-Number", input.headers.X_hyphen_Number)
+        try request.addHeader("X-Flag", input.headers.X_hyphen_Flag)
+        try request.addHeader("X-Moment", input.headers.X_hyphen_Moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        try request.addHeader("X-Colour", input.headers.X_hyphen_Colour)
+        try request.addHeader("X-List", input.headers.X_hyphen_List)
+        try request.addHeader("X-Point", input.headers.X_hyphen_Point)
+        try request.addJSONHeader("X-Json", input.headers.X_hyphen_Json)
     }
-}
-
-extension Operations.sendHeaders.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendHeaders.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendHeaders.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.requireHeader.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.requireHeader {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/headers/required")
-        try request.addHeader("X-Key", self.headers.X_hyphen_Key)
-        try request.addJSONHeader("X-Note", self.headers.X_hyphen_Note)
+        try request.addHeader("X-Key", input.headers.X_hyphen_Key)
+        try request.addJSONHeader("X-Note", input.headers.X_hyphen_Note)
     }
-}
-
-extension Operations.requireHeader.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.requireHeader.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.requireHeader.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.overlap.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.overlap {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/overlap/")
-        try request.addPath(parameter: self.path.id)
-        try request.addQuery("second", self.query.second)
-        try request.addQuery("id", self.query.id)
-        try request.addQuery("third", self.query.third)
-        try request.addQuery("first", self.query.first)
-        try request.addHeader("X-Trace", self.headers.X_hyphen_Trace)
+        try request.addPath(parameter: input.path.id)
+        try request.addQuery("second", input.query.second)
+        try request.addQuery("id", input.query.id)
+        try request.addQuery("third", input.query.third)
+        try request.addQuery("first", input.query.first)
+        try request.addHeader("X-Trace", input.headers.X_hyphen_Trace)
     }
-}
-
-extension Operations.overlap.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.overlap.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.overlap.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.deleteOverlap.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.deleteOverlap {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/overlap/")
-        try request.addPath(parameter: self.path.id)
-        try request.addQuery("first", self.query.first)
-        try request.addQuery("second", self.query.second)
-        try request.addQuery("id", self.query.id)
-        try request.addHeader("X-Trace", self.headers.X_hyphen_Trace)
+        try request.addPath(parameter: input.path.id)
+        try request.addQuery("first", input.query.first)
+        try request.addQuery("second", input.query.second)
+        try request.addQuery("id", input.query.id)
+        try request.addHeader("X-Trace", input.headers.X_hyphen_Trace)
     }
-}
-
-extension Operations.deleteOverlap.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.deleteOverlap.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.deleteOverlap.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.useReferences.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.useReferences {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/references/")
-        try request.addPath(parameter: self.path.key)
-        try request.addQuery("page-size", self.query.page_hyphen_size)
-        try request.addHeader("X-Trace", self.headers.X_hyphen_Trace)
+        try request.addPath(parameter: input.path.key)
+        try request.addQuery("page-size", input.query.page_hyphen_size)
+        try request.addHeader("X-Trace", input.headers.X_hyphen_Trace)
     }
-}
-
-extension Operations.useReferences.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.useReferences.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.useReferences.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.exchange.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.exchange {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/specimens")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.exchange.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.exchange.Output.Ok.decode(from: response))
+            return .ok(try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.exchange.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.exchange.Output.Ok.Body = .json(try await response.json(Components.Schemas.Specimen.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendMedia.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendMedia {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/media")
-        switch self.body {
+        switch input.body {
         case .json(let value):
             try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         case .application_json_foo_bar(let value):
@@ -1156,290 +989,161 @@ extension Operations.sendMedia.Input {
             try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
         }
     }
-}
-
-extension Operations.sendMedia.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendMedia.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendMedia.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendAny.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendAny {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/media/any")
-        switch self.body {
+        switch input.body {
         case .any(let value):
             try request.setBody(value, contentType: "*/*")
         }
     }
-}
-
-extension Operations.sendAny.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendAny.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendAny.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendCharset.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendCharset {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/media/charset")
-        switch self.body {
+        switch input.body {
         case .application_json_charset_utf_hyphen_8(let value):
             try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         case .Text_Plain_charset_utf_hyphen_8(let value):
             try request.setBody(value, contentType: "text/plain; charset=utf-8")
         }
     }
-}
-
-extension Operations.sendCharset.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendCharset.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendCharset.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.patchOptional.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.patchOptional {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/optional")
-        switch self.body {
-        case .json(let value)?:
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case nil:
-            break
-        }
+        if let body = input.body { try request.setBody(body) }
     }
-}
-
-extension Operations.patchOptional.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.patchOptional.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.patchOptional.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.putNullable.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.putNullable {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/optional")
-        switch self.body {
-        case .json(let value)?:
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case nil:
-            break
-        }
+        if let body = input.body { try request.setBody(body) }
     }
-}
-
-extension Operations.putNullable.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.putNullable.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.putNullable.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendFree.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendFree {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/free")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.sendFree.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.sendFree.Output.Ok.decode(from: response))
+            return .ok(try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendFree.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.sendFree.Output.Ok.Body = .json(try await response.json(OpenAPISwiftRuntime.OpenAPIValueContainer.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendInline.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendInline {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/inline")
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.sendInline.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendInline.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendInline.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendList.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendList {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/list")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.sendList.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.sendList.Output.Ok.decode(from: response))
+            try response.requireContentType("application/json")
+            let body: Operations.sendList.Output.Ok.Body = .json(try response.json(Operations.sendList.Output.Ok.Body.jsonPayload.self))
+            return .ok(Operations.sendList.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendList.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.sendList.Output.Ok.Body = .json(try await response.json(Operations.sendList.Output.Ok.Body.jsonPayload.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendString.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendString {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/string")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.sendString.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.sendString.Output.Ok.decode(from: response))
+            return .ok(try response.jsonResponse())
         case 201:
-            return .created(try await Operations.sendString.Output.Created.decode(from: response))
+            return .created(try response.jsonResponse())
         case 202:
-            return .accepted(try await Operations.sendString.Output.Accepted.decode(from: response))
+            return .accepted(try response.jsonResponse())
         case 203:
-            return .nonAuthoritativeInformation(try await Operations.sendString.Output.NonAuthoritativeInformation.decode(from: response))
+            try response.requireContentType("application/json")
+            let body: Operations.sendString.Output.NonAuthoritativeInformation.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }))
+            return .nonAuthoritativeInformation(Operations.sendString.Output.NonAuthoritativeInformation(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendString.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.sendString.Output.Ok.Body = .json(try await response.json(OpenAPISwiftRuntime.Base64EncodedData.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendString.Output.Created {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.sendString.Output.Created.Body = .json(try await response.json(Swift.String.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendString.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.sendString.Output.Accepted.Body = .json(try await response.json(Swift.Double.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendString.Output.NonAuthoritativeInformation {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.sendString.Output.NonAuthoritativeInformation.Body = .json(try await response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendReferenced.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendReferenced {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/referenced")
-        switch self.body {
+        switch input.body {
         case .json(let value)?:
             try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
         case .plainText(let value)?:
@@ -1450,1183 +1154,585 @@ extension Operations.sendReferenced.Input {
             break
         }
     }
-}
-
-extension Operations.sendReferenced.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendReferenced.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendReferenced.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendRequiredReference.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendRequiredReference {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bodies/required")
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.sendRequiredReference.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendRequiredReference.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendRequiredReference.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendForm.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/forms")
-        switch self.body {
+        switch input.body {
         case .urlEncodedForm(let value):
             try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
         }
     }
-}
-
-extension Operations.sendForm.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendForm.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendForm.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendFreeForm.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendFreeForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/forms/free")
-        switch self.body {
+        switch input.body {
         case .urlEncodedForm(let value)?:
             try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
         case nil:
             break
         }
     }
-}
-
-extension Operations.sendFreeForm.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendFreeForm.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendFreeForm.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.upload.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.upload {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/uploads")
-        request.setAccept(self.headers.accept)
-        switch self.body {
+        request.setAccept(input.headers.accept)
+        switch input.body {
         case .binary(let value):
             try request.setBody(value, contentType: "application/octet-stream")
         }
     }
-}
-
-extension Operations.upload.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.upload.Output.Ok.decode(from: response))
+            try response.requireContentType("application/octet-stream")
+            let body: Operations.upload.Output.Ok.Body = .binary(try response.rawBody())
+            return .ok(Operations.upload.Output.Ok(body: body))
         case 412:
-            return .preconditionFailed(try await Operations.upload.Output.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(try response.jsonResponse())
         case 500:
-            return .internalServerError(try await Operations.upload.Output.InternalServerError.decode(from: response))
+            try response.requireContentType("text/plain")
+            let body: Operations.upload.Output.InternalServerError.Body = .plainText(try response.rawBody())
+            return .internalServerError(Operations.upload.Output.InternalServerError(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.upload.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/octet-stream")
-        let body: Operations.upload.Output.Ok.Body = .binary(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.upload.Output.PreconditionFailed {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.upload.Output.PreconditionFailed.Body = .json(try await response.json(Swift.String.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.upload.Output.InternalServerError {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("text/plain")
-        let body: Operations.upload.Output.InternalServerError.Body = .plainText(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendParts.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendParts {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendParts.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendParts.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendParts.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendParts.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendParts.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendClosed.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendClosed {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/closed")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendClosed.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendClosed.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendClosed.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendClosed.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendClosed.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendOpen.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendOpen {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/open")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendOpen.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendOpen.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendOpen.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendOpen.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendOpen.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendTyped.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendTyped {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/typed")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendTyped.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendTyped.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendTyped.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendTyped.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendTyped.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendNotes.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendNotes {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/notes")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendNotes.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendNotes.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendNotes.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendNotes.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendNotes.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendTexts.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendTexts {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/texts")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendTexts.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendTexts.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendTexts.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendTexts.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendTexts.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendUntyped.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendUntyped {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/untyped")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendUntyped.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendUntyped.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendUntyped.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendUntyped.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendUntyped.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.sendAlbum.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendAlbum {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/album")
-        request.setAccept(self.headers.accept)
-        switch self.body {
+        request.setAccept(input.headers.accept)
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Album.partRequirements(), { (part: Components.Schemas.Album, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.sendAlbum.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.sendAlbum.Output.Ok.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.sendAlbum.Output.Ok.Body = .multipartForm(try response.multipart(Components.Schemas.Album.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Components.Schemas.Album in try Components.Schemas.Album.decode(part: part) }))
+            return .ok(Operations.sendAlbum.Output.Ok(body: body))
         case 202:
-            return .accepted(try await Operations.sendAlbum.Output.Accepted.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.sendAlbum.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload in try Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.decode(part: part) }))
+            return .accepted(Operations.sendAlbum.Output.Accepted(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendAlbum.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.sendAlbum.Output.Ok.Body = .multipartForm(try response.multipart(Components.Schemas.Album.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Components.Schemas.Album in try await Components.Schemas.Album.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendAlbum.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.sendAlbum.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload in try await Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendOptionalParts.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendOptionalParts {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/multipart/optional")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value)?:
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendOptionalParts.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendOptionalParts.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         case nil:
             break
         }
     }
-}
-
-extension Operations.sendOptionalParts.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendOptionalParts.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendOptionalParts.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
+extension Operations.everyStatus {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/statuses")
     }
-}
-
-extension Operations.everyStatus.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 100:
-            return .`continue`(try await Operations.everyStatus.Output.Continue.decode(from: response))
+            return .`continue`(.init())
         case 101:
-            return .switchingProtocols(try await Operations.everyStatus.Output.SwitchingProtocols.decode(from: response))
+            return .switchingProtocols(.init())
         case 102:
-            return .code102(try await Operations.everyStatus.Output.Code102.decode(from: response))
+            return .code102(.init())
         case 103:
-            return .earlyHints(try await Operations.everyStatus.Output.EarlyHints.decode(from: response))
+            return .earlyHints(.init())
         case 200:
-            return .ok(try await Operations.everyStatus.Output.Ok.decode(from: response))
+            return .ok(.init())
         case 201:
-            return .created(try await Operations.everyStatus.Output.Created.decode(from: response))
+            return .created(.init())
         case 202:
-            return .accepted(try await Operations.everyStatus.Output.Accepted.decode(from: response))
+            return .accepted(.init())
         case 203:
-            return .nonAuthoritativeInformation(try await Operations.everyStatus.Output.NonAuthoritativeInformation.decode(from: response))
+            return .nonAuthoritativeInformation(.init())
         case 204:
-            return .noContent(try await Operations.everyStatus.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         case 205:
-            return .resetContent(try await Operations.everyStatus.Output.ResetContent.decode(from: response))
+            return .resetContent(.init())
         case 206:
-            return .partialContent(try await Operations.everyStatus.Output.PartialContent.decode(from: response))
+            return .partialContent(.init())
         case 300:
-            return .multipleChoices(try await Operations.everyStatus.Output.MultipleChoices.decode(from: response))
+            return .multipleChoices(.init())
         case 301:
-            return .movedPermanently(try await Operations.everyStatus.Output.MovedPermanently.decode(from: response))
+            return .movedPermanently(.init())
         case 302:
-            return .found(try await Operations.everyStatus.Output.Found.decode(from: response))
+            return .found(.init())
         case 303:
-            return .seeOther(try await Operations.everyStatus.Output.SeeOther.decode(from: response))
+            return .seeOther(.init())
         case 304:
-            return .notModified(try await Operations.everyStatus.Output.NotModified.decode(from: response))
+            return .notModified(.init())
         case 307:
-            return .temporaryRedirect(try await Operations.everyStatus.Output.TemporaryRedirect.decode(from: response))
+            return .temporaryRedirect(.init())
         case 308:
-            return .permanentRedirect(try await Operations.everyStatus.Output.PermanentRedirect.decode(from: response))
+            return .permanentRedirect(.init())
         case 400:
-            return .badRequest(try await Operations.everyStatus.Output.BadRequest.decode(from: response))
+            return .badRequest(.init())
         case 401:
-            return .unauthorized(try await Operations.everyStatus.Output.Unauthorized.decode(from: response))
+            return .unauthorized(.init())
         case 402:
-            return .code402(try await Operations.everyStatus.Output.Code402.decode(from: response))
+            return .code402(.init())
         case 403:
-            return .forbidden(try await Operations.everyStatus.Output.Forbidden.decode(from: response))
+            return .forbidden(.init())
         case 404:
-            return .notFound(try await Operations.everyStatus.Output.NotFound.decode(from: response))
+            return .notFound(.init())
         case 405:
-            return .methodNotAllowed(try await Operations.everyStatus.Output.MethodNotAllowed.decode(from: response))
+            return .methodNotAllowed(.init())
         case 406:
-            return .notAcceptable(try await Operations.everyStatus.Output.NotAcceptable.decode(from: response))
+            return .notAcceptable(.init())
         case 407:
-            return .proxyAuthenticationRequired(try await Operations.everyStatus.Output.ProxyAuthenticationRequired.decode(from: response))
+            return .proxyAuthenticationRequired(.init())
         case 408:
-            return .requestTimeout(try await Operations.everyStatus.Output.RequestTimeout.decode(from: response))
+            return .requestTimeout(.init())
         case 409:
-            return .conflict(try await Operations.everyStatus.Output.Conflict.decode(from: response))
+            return .conflict(.init())
         case 410:
-            return .gone(try await Operations.everyStatus.Output.Gone.decode(from: response))
+            return .gone(.init())
         case 411:
-            return .lengthRequired(try await Operations.everyStatus.Output.LengthRequired.decode(from: response))
+            return .lengthRequired(.init())
         case 412:
-            return .preconditionFailed(try await Operations.everyStatus.Output.PreconditionFailed.decode(from: response))
+            return .preconditionFailed(.init())
         case 413:
-            return .contentTooLarge(try await Operations.everyStatus.Output.ContentTooLarge.decode(from: response))
+            return .contentTooLarge(.init())
         case 414:
-            return .uriTooLong(try await Operations.everyStatus.Output.UriTooLong.decode(from: response))
+            return .uriTooLong(.init())
         case 415:
-            return .unsupportedMediaType(try await Operations.everyStatus.Output.UnsupportedMediaType.decode(from: response))
+            return .unsupportedMediaType(.init())
         case 416:
-            return .rangeNotSatisfiable(try await Operations.everyStatus.Output.RangeNotSatisfiable.decode(from: response))
+            return .rangeNotSatisfiable(.init())
         case 417:
-            return .expectationFailed(try await Operations.everyStatus.Output.ExpectationFailed.decode(from: response))
+            return .expectationFailed(.init())
         case 418:
-            return .code418(try await Operations.everyStatus.Output.Code418.decode(from: response))
+            return .code418(.init())
         case 421:
-            return .misdirectedRequest(try await Operations.everyStatus.Output.MisdirectedRequest.decode(from: response))
+            return .misdirectedRequest(.init())
         case 422:
-            return .unprocessableContent(try await Operations.everyStatus.Output.UnprocessableContent.decode(from: response))
+            return .unprocessableContent(.init())
         case 425:
-            return .tooEarly(try await Operations.everyStatus.Output.TooEarly.decode(from: response))
+            return .tooEarly(.init())
         case 426:
-            return .upgradeRequired(try await Operations.everyStatus.Output.UpgradeRequired.decode(from: response))
+            return .upgradeRequired(.init())
         case 428:
-            return .preconditionRequired(try await Operations.everyStatus.Output.PreconditionRequired.decode(from: response))
+            return .preconditionRequired(.init())
         case 429:
-            return .tooManyRequests(try await Operations.everyStatus.Output.TooManyRequests.decode(from: response))
+            return .tooManyRequests(.init())
         case 431:
-            return .requestHeaderFieldsTooLarge(try await Operations.everyStatus.Output.RequestHeaderFieldsTooLarge.decode(from: response))
+            return .requestHeaderFieldsTooLarge(.init())
         case 451:
-            return .unavailableForLegalReasons(try await Operations.everyStatus.Output.UnavailableForLegalReasons.decode(from: response))
+            return .unavailableForLegalReasons(.init())
         case 500:
-            return .internalServerError(try await Operations.everyStatus.Output.InternalServerError.decode(from: response))
+            return .internalServerError(.init())
         case 501:
-            return .notImplemented(try await Operations.everyStatus.Output.NotImplemented.decode(from: response))
+            return .notImplemented(.init())
         case 502:
-            return .badGateway(try await Operations.everyStatus.Output.BadGateway.decode(from: response))
+            return .badGateway(.init())
         case 503:
-            return .serviceUnavailable(try await Operations.everyStatus.Output.ServiceUnavailable.decode(from: response))
+            return .serviceUnavailable(.init())
         case 504:
-            return .gatewayTimeout(try await Operations.everyStatus.Output.GatewayTimeout.decode(from: response))
+            return .gatewayTimeout(.init())
         case 505:
-            return .httpVersionNotSupported(try await Operations.everyStatus.Output.HttpVersionNotSupported.decode(from: response))
+            return .httpVersionNotSupported(.init())
         case 511:
-            return .networkAuthenticationRequired(try await Operations.everyStatus.Output.NetworkAuthenticationRequired.decode(from: response))
+            return .networkAuthenticationRequired(.init())
         case 599:
-            return .code599(try await Operations.everyStatus.Output.Code599.decode(from: response))
+            return .code599(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.everyStatus.Output.Continue {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.SwitchingProtocols {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Code102 {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.EarlyHints {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Created {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NonAuthoritativeInformation {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.ResetContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.PartialContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.MultipleChoices {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.MovedPermanently {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Found {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.SeeOther {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NotModified {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.TemporaryRedirect {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.PermanentRedirect {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.BadRequest {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Unauthorized {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Code402 {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Forbidden {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NotFound {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.MethodNotAllowed {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NotAcceptable {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.ProxyAuthenticationRequired {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.RequestTimeout {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Conflict {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Gone {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.LengthRequired {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.PreconditionFailed {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.ContentTooLarge {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.UriTooLong {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.UnsupportedMediaType {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.RangeNotSatisfiable {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.ExpectationFailed {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Code418 {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.MisdirectedRequest {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.UnprocessableContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.TooEarly {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.UpgradeRequired {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.PreconditionRequired {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.TooManyRequests {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.RequestHeaderFieldsTooLarge {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.UnavailableForLegalReasons {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.InternalServerError {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NotImplemented {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.BadGateway {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.ServiceUnavailable {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.GatewayTimeout {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.HttpVersionNotSupported {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.NetworkAuthenticationRequired {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyStatus.Output.Code599 {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyRange.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.everyRange {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/ranges")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.everyRange.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 404:
-            return .notFound(try await Operations.everyRange.Output.NotFound.decode(from: response))
+            return .notFound(.init())
         case 100...199:
-            return .informational(statusCode: response.statusCode, try await Operations.everyRange.Output.Informational.decode(from: response))
+            return .informational(statusCode: response.statusCode, .init())
         case 200...299:
-            return .successful(statusCode: response.statusCode, try await Operations.everyRange.Output.Successful.decode(from: response))
+            return .successful(statusCode: response.statusCode, .init())
         case 300...399:
-            return .redirection(statusCode: response.statusCode, try await Operations.everyRange.Output.Redirection.decode(from: response))
+            return .redirection(statusCode: response.statusCode, .init())
         case 400...499:
-            return .clientError(statusCode: response.statusCode, try await Operations.everyRange.Output.ClientError.decode(from: response))
+            return .clientError(statusCode: response.statusCode, try response.jsonResponse())
         default:
-            return .`default`(statusCode: response.statusCode, try await Operations.everyRange.Output.Default.decode(from: response))
+            return .`default`(statusCode: response.statusCode, try response.jsonResponse())
         }
     }
 }
 
-extension Operations.everyRange.Output.Informational {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyRange.Output.Successful {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyRange.Output.Redirection {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyRange.Output.ClientError {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.everyRange.Output.ClientError.Body = .json(try await response.json(Components.Schemas.Note.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.everyRange.Output.NotFound {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.everyRange.Output.Default {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.everyRange.Output.Default.Body = .json(try await response.json(Components.Schemas.Note.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.failing.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.failing {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/failures")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.failing.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.failing.Output.Ok.decode(from: response))
+            return .ok(try response.jsonResponse())
         case 400:
-            return .badRequest(try await Operations.failing.Output.BadRequest.decode(from: response))
+            return .badRequest(try response.jsonResponse())
         case 404:
-            return .notFound(try await Components.Responses.Missing.decode(from: response))
+            return .notFound(try Components.Responses.Missing.decode(from: response))
         case 409:
-            return .conflict(try await Components.Responses.Bare.decode(from: response))
+            return .conflict(.init())
         case 500...599:
-            return .serverError(statusCode: response.statusCode, try await Components.Responses.Missing.decode(from: response))
+            return .serverError(statusCode: response.statusCode, try Components.Responses.Missing.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.failing.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.failing.Output.Ok.Body = .json(try await response.json(Components.Schemas.Note.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.failing.Output.BadRequest {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.failing.Output.BadRequest.Body = .json(try await response.json(Operations.failing.Output.BadRequest.Body.jsonPayload.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.negotiate.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.negotiate {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/negotiated")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.negotiate.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.negotiate.Output.Ok.decode(from: response))
+            let body: Operations.negotiate.Output.Ok.Body
+            switch try response.matchContentType(["application/json", "text/plain", "application/octet-stream"]) {
+            case 0:
+                body = .json(try response.json(Components.Schemas.Note.self))
+            case 1:
+                body = .plainText(try response.rawBody())
+            default:
+                body = .binary(try response.rawBody())
+            }
+            return .ok(Operations.negotiate.Output.Ok(body: body))
         case 404:
-            return .notFound(try await Operations.negotiate.Output.NotFound.decode(from: response))
+            try response.requireContentType("application/problem+json")
+            let body: Operations.negotiate.Output.NotFound.Body = .application_problem_plus_json(try response.json(Components.Schemas.Note.self))
+            return .notFound(Operations.negotiate.Output.NotFound(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.negotiate.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let body: Operations.negotiate.Output.Ok.Body
-        switch try response.matchContentType(["application/json", "text/plain", "application/octet-stream"]) {
-        case 0:
-            body = .json(try await response.json(Components.Schemas.Note.self))
-        case 1:
-            body = .plainText(try response.rawBody())
-        default:
-            body = .binary(try response.rawBody())
-        }
-        return Self(body: body)
-    }
-}
-
-extension Operations.negotiate.Output.NotFound {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/problem+json")
-        let body: Operations.negotiate.Output.NotFound.Body = .application_problem_plus_json(try await response.json(Components.Schemas.Note.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.parameterised.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.parameterised {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/parameterised")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.parameterised.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return .`default`(statusCode: response.statusCode, try await Operations.parameterised.Output.Default.decode(from: response))
-    }
-}
-
-extension Operations.parameterised.Output.Default {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         let body: Operations.parameterised.Output.Default.Body
         switch try response.matchContentType(["application/json", "application/json; foo=bar", "application/json; foo=bar; v=2"]) {
         case 0:
-            body = .json(try await response.json(Components.Schemas.Note.self))
+            body = .json(try response.json(Components.Schemas.Note.self))
         case 1:
-            body = .application_json_foo_bar(try await response.json(Components.Schemas.Point.self))
+            body = .application_json_foo_bar(try response.json(Components.Schemas.Point.self))
         default:
-            body = .application_json_foo_bar_v__2(try await response.json(Swift.Int.self))
+            body = .application_json_foo_bar_v__2(try response.json(Swift.Int.self))
         }
-        return Self(body: body)
+        return .`default`(statusCode: response.statusCode, Operations.parameterised.Output.Default(body: body))
     }
 }
 
-extension Operations.wildcards.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.wildcards {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/wildcards")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.wildcards.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.wildcards.Output.Ok.decode(from: response))
+            let body: Operations.wildcards.Output.Ok.Body
+            switch try response.matchContentType(["*/*", "text/*", "text/csv"]) {
+            case 0:
+                body = .any(try response.rawBody())
+            case 1:
+                body = .text__ast_(try response.rawBody())
+            default:
+                body = .csv(try response.rawBody())
+            }
+            return .ok(Operations.wildcards.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.wildcards.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let body: Operations.wildcards.Output.Ok.Body
-        switch try response.matchContentType(["*/*", "text/*", "text/csv"]) {
-        case 0:
-            body = .any(try response.rawBody())
-        case 1:
-            body = .text__ast_(try response.rawBody())
-        default:
-            body = .csv(try response.rawBody())
-        }
-        return Self(body: body)
-    }
-}
-
-extension Operations.textWildcard.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.textWildcard {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/wildcards/text")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.textWildcard.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.textWildcard.Output.Ok.decode(from: response))
+            try response.requireContentType("text/*")
+            let body: Operations.textWildcard.Output.Ok.Body = .text__ast_(try response.rawBody())
+            return .ok(Operations.textWildcard.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.textWildcard.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("text/*")
-        let body: Operations.textWildcard.Output.Ok.Body = .text__ast_(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.answerHeaders.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.answerHeaders {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/answers")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.answerHeaders.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.answerHeaders.Output.Ok.decode(from: response))
+            let headers = Operations.answerHeaders.Output.Ok.Headers(
+                X_hyphen_Total: try response.requiredHeader("X-Total", .number, Swift.Int.self),
+                X_hyphen_Text: try response.header("X-Text", .string, Swift.String.self),
+                X_hyphen_Flag: try response.header("X-Flag", .boolean, Swift.Bool.self),
+                X_hyphen_Moment: try response.header("X-Moment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
+                X_hyphen_Colour: try response.header("X-Colour", .string, Operations.answerHeaders.Output.Ok.Headers.X_hyphen_ColourPayload.self),
+                X_hyphen_List: try response.header("X-List", .array(.number), [Swift.Int].self),
+                X_hyphen_Json: try response.jsonHeader("X-Json", Components.Schemas.Note.self),
+                X_hyphen_Shared: try response.header("X-Shared", .string, Components.Headers.Shared.self),
+                Content_hyphen_Type: try response.header("Content-Type", .string, Swift.String.self)
+            )
+            return .ok(Operations.answerHeaders.Output.Ok(headers: headers))
         case 204:
-            return .noContent(try await Operations.answerHeaders.Output.NoContent.decode(from: response))
+            let headers = Operations.answerHeaders.Output.NoContent.Headers(
+                X_hyphen_Text: try response.header("X-Text", .string, Swift.String.self)
+            )
+            return .noContent(Operations.answerHeaders.Output.NoContent(headers: headers))
         case 201:
-            return .created(try await Operations.answerHeaders.Output.Created.decode(from: response))
+            let headers = Operations.answerHeaders.Output.Created.Headers(
+                X_hyphen_Json: try response.requiredJsonHeader("X-Json", Components.Schemas.Note.self)
+            )
+            try response.requireContentType("application/json")
+            let body: Operations.answerHeaders.Output.Created.Body = .json(try response.json(Components.Schemas.Note.self))
+            return .created(Operations.answerHeaders.Output.Created(headers: headers, body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.answerHeaders.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.answerHeaders.Output.Ok.Headers(
-            X_hyphen_Total: try response.requiredHeader("X-Total", .number, Swift.Int.self),
-            X_hyphen_Text: try response.header("X-Text", .string, Swift.String.self),
-            X_hyphen_Flag: try response.header("X-Flag", .boolean, Swift.Bool.self),
-            X_hyphen_Moment: try response.header("X-Moment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
-            X_hyphen_Colour: try response.header("X-Colour", .string, Operations.answerHeaders.Output.Ok.Headers.X_hyphen_ColourPayload.self),
-            X_hyphen_List: try response.header("X-List", .array(.number), [Swift.Int].self),
-            X_hyphen_Json: try response.jsonHeader("X-Json", Components.Schemas.Note.self),
-            X_hyphen_Shared: try response.header("X-Shared", .string, Components.Headers.Shared.self),
-            Content_hyphen_Type: try response.header("Content-Type", .string, Swift.String.self)
-        )
-        return Self(headers: headers)
-    }
-}
-
-extension Operations.answerHeaders.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.answerHeaders.Output.NoContent.Headers(
-            X_hyphen_Text: try response.header("X-Text", .string, Swift.String.self)
-        )
-        return Self(headers: headers)
-    }
-}
-
-extension Operations.answerHeaders.Output.Created {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.answerHeaders.Output.Created.Headers(
-            X_hyphen_Json: try response.requiredJsonHeader("X-Json", Components.Schemas.Note.self)
-        )
-        try response.requireContentType("application/json")
-        let body: Operations.answerHeaders.Output.Created.Body = .json(try await response.json(Components.Schemas.Note.self))
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.stream.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.stream {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/streams")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.stream.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.stream.Output.Ok.decode(from: response))
+            let body: Operations.stream.Output.Ok.Body
+            switch try response.matchContentType(["text/event-stream", "application/jsonl", "application/json-seq"]) {
+            case 0:
+                body = .text_event_hyphen_stream(try response.rawBody())
+            case 1:
+                body = .application_jsonl(try response.rawBody())
+            default:
+                body = .application_json_hyphen_seq(try response.rawBody())
+            }
+            return .ok(Operations.stream.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.stream.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let body: Operations.stream.Output.Ok.Body
-        switch try response.matchContentType(["text/event-stream", "application/jsonl", "application/json-seq"]) {
-        case 0:
-            body = .text_event_hyphen_stream(try response.rawBody())
-        case 1:
-            body = .application_jsonl(try response.rawBody())
-        default:
-            body = .application_json_hyphen_seq(try response.rawBody())
-        }
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendStream.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.sendStream {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/streams")
-        switch self.body {
+        switch input.body {
         case .text_event_hyphen_stream(let value):
             try request.setBody(value, contentType: "text/event-stream")
         case .application_jsonl(let value):
@@ -2635,159 +1741,114 @@ extension Operations.sendStream.Input {
             try request.setBody(value, contentType: "application/json-seq")
         }
     }
-}
-
-extension Operations.sendStream.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.sendStream.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.sendStream.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.get_sol_derived_sol__lcub_id_rcub_.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.get_sol_derived_sol__lcub_id_rcub_ {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/derived/")
-        try request.addPath(parameter: self.path.id)
+        try request.addPath(parameter: input.path.id)
     }
-}
-
-extension Operations.get_sol_derived_sol__lcub_id_rcub_.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.get_sol_derived_sol__lcub_id_rcub_.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.get_sol_derived_sol__lcub_id_rcub_.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations._default.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations._default {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/words")
-        try request.addQuery("self", self.query._self)
-        try request.addQuery("in", self.query._in)
-        try request.addQuery("2nd", self.query._2nd)
-        try request.addQuery("@type", self.query._commat_type)
-        try request.addQuery("async", self.query.async)
+        try request.addQuery("self", input.query._self)
+        try request.addQuery("in", input.query._in)
+        try request.addQuery("2nd", input.query._2nd)
+        try request.addQuery("@type", input.query._commat_type)
+        try request.addQuery("async", input.query.async)
     }
-}
-
-extension Operations._default.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations._default.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations._default.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
+extension Operations.head_space_words {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/words")
     }
-}
-
-extension Operations.head_space_words.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.head_space_words.Output.Ok.decode(from: response))
+            return .ok(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.head_space_words.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
+extension Operations.words_period_options {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/words")
     }
-}
-
-extension Operations.words_period_options.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.words_period_options.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.words_period_options.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
+extension Operations.trace_hyphen_words {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/words")
     }
-}
-
-extension Operations.trace_hyphen_words.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.trace_hyphen_words.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.trace_hyphen_words.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
+extension Operations.oldWords {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/words")
     }
-}
-
-extension Operations.oldWords.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.oldWords.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
-    }
-}
-
-extension Operations.oldWords.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
     }
 }
 
 extension Components.Responses.Missing {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         let headers = Components.Responses.Missing.Headers(
             X_hyphen_Reason: try response.header("X-Reason", .string, Swift.String.self)
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Missing.Body = .json(try await response.json(Components.Schemas.Note.self))
+        let body: Components.Responses.Missing.Body = .json(try response.json(Components.Schemas.Note.self))
         return Self(headers: headers, body: body)
-    }
-}
-
-extension Components.Responses.Bare {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
     }
 }
 
@@ -2919,7 +1980,7 @@ extension Components.Schemas.Album {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "cover", occurrence: .exactlyOnce), (name: "caption", occurrence: .atMostOnce), (name: "notes", occurrence: .anyNumber)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "cover":
             try part.requireContentType("application/octet-stream")
@@ -2931,7 +1992,7 @@ extension Components.Schemas.Album {
             return .caption(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "notes":
             try part.requireContentType("application/json")
-            let payload = Components.Schemas.Album.notesPayload(body: try await part.json(Components.Schemas.Note.self))
+            let payload = Components.Schemas.Album.notesPayload(body: try part.json(Components.Schemas.Note.self))
             return .notes(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
@@ -2973,7 +2034,7 @@ extension Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "count", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "count":
             try part.requireContentType("text/plain")

@@ -34,513 +34,513 @@ extension APIProtocol {
             operationID: Operations.getName.id,
             method: .get,
             path: "/names/{name}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.getName.Input in try await Operations.getName.Input.decode(from: request) },
+            decode: Operations.getName.decode,
             handle: { (handler: Self, input: Operations.getName.Input) async throws -> Operations.getName.Output in try await handler.getName(input) },
-            encode: { (output: Operations.getName.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.getName.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.getArchived.id,
             method: .get,
             path: "/archive/{year}-{month}/{file-name}.json",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.getArchived.Input in try await Operations.getArchived.Input.decode(from: request) },
+            decode: Operations.getArchived.decode,
             handle: { (handler: Self, input: Operations.getArchived.Input) async throws -> Operations.getArchived.Output in try await handler.getArchived(input) },
-            encode: { (output: Operations.getArchived.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.getArchived.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.getValues.id,
             method: .get,
             path: "/values/{flag}/{number}/{moment}/{colour}/{rank}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.getValues.Input in try await Operations.getValues.Input.decode(from: request) },
+            decode: Operations.getValues.decode,
             handle: { (handler: Self, input: Operations.getValues.Input) async throws -> Operations.getValues.Output in try await handler.getValues(input) },
-            encode: { (output: Operations.getValues.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.getValues.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.getSpread.id,
             method: .get,
             path: "/spread/{list}/{point}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.getSpread.Input in try await Operations.getSpread.Input.decode(from: request) },
+            decode: Operations.getSpread.decode,
             handle: { (handler: Self, input: Operations.getSpread.Input) async throws -> Operations.getSpread.Output in try await handler.getSpread(input) },
-            encode: { (output: Operations.getSpread.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.getSpread.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.query.id,
             method: .get,
             path: "/query",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.query.Input in try await Operations.query.Input.decode(from: request) },
+            decode: Operations.query.decode,
             handle: { (handler: Self, input: Operations.query.Input) async throws -> Operations.query.Output in try await handler.query(input) },
-            encode: { (output: Operations.query.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.query.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryLists.id,
             method: .get,
             path: "/query/lists",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryLists.Input in try await Operations.queryLists.Input.decode(from: request) },
+            decode: Operations.queryLists.decode,
             handle: { (handler: Self, input: Operations.queryLists.Input) async throws -> Operations.queryLists.Output in try await handler.queryLists(input) },
-            encode: { (output: Operations.queryLists.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryLists.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryExploded.id,
             method: .get,
             path: "/query/exploded",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryExploded.Input in try await Operations.queryExploded.Input.decode(from: request) },
+            decode: Operations.queryExploded.decode,
             handle: { (handler: Self, input: Operations.queryExploded.Input) async throws -> Operations.queryExploded.Output in try await handler.queryExploded(input) },
-            encode: { (output: Operations.queryExploded.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryExploded.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryJoined.id,
             method: .get,
             path: "/query/joined",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryJoined.Input in try await Operations.queryJoined.Input.decode(from: request) },
+            decode: Operations.queryJoined.decode,
             handle: { (handler: Self, input: Operations.queryJoined.Input) async throws -> Operations.queryJoined.Output in try await handler.queryJoined(input) },
-            encode: { (output: Operations.queryJoined.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryJoined.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryDeep.id,
             method: .get,
             path: "/query/deep",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryDeep.Input in try await Operations.queryDeep.Input.decode(from: request) },
+            decode: Operations.queryDeep.decode,
             handle: { (handler: Self, input: Operations.queryDeep.Input) async throws -> Operations.queryDeep.Output in try await handler.queryDeep(input) },
-            encode: { (output: Operations.queryDeep.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryDeep.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryDeepRequired.id,
             method: .get,
             path: "/query/deep/required",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryDeepRequired.Input in try await Operations.queryDeepRequired.Input.decode(from: request) },
+            decode: Operations.queryDeepRequired.decode,
             handle: { (handler: Self, input: Operations.queryDeepRequired.Input) async throws -> Operations.queryDeepRequired.Output in try await handler.queryDeepRequired(input) },
-            encode: { (output: Operations.queryDeepRequired.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryDeepRequired.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryRequired.id,
             method: .get,
             path: "/query/required",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryRequired.Input in try await Operations.queryRequired.Input.decode(from: request) },
+            decode: Operations.queryRequired.decode,
             handle: { (handler: Self, input: Operations.queryRequired.Input) async throws -> Operations.queryRequired.Output in try await handler.queryRequired(input) },
-            encode: { (output: Operations.queryRequired.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryRequired.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.queryNested.id,
             method: .get,
             path: "/query/nested",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.queryNested.Input in try await Operations.queryNested.Input.decode(from: request) },
+            decode: Operations.queryNested.decode,
             handle: { (handler: Self, input: Operations.queryNested.Input) async throws -> Operations.queryNested.Output in try await handler.queryNested(input) },
-            encode: { (output: Operations.queryNested.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.queryNested.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendHeaders.id,
             method: .get,
             path: "/headers",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendHeaders.Input in try await Operations.sendHeaders.Input.decode(from: request) },
+            decode: Operations.sendHeaders.decode,
             handle: { (handler: Self, input: Operations.sendHeaders.Input) async throws -> Operations.sendHeaders.Output in try await handler.sendHeaders(input) },
-            encode: { (output: Operations.sendHeaders.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendHeaders.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.requireHeader.id,
             method: .get,
             path: "/headers/required",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.requireHeader.Input in try await Operations.requireHeader.Input.decode(from: request) },
+            decode: Operations.requireHeader.decode,
             handle: { (handler: Self, input: Operations.requireHeader.Input) async throws -> Operations.requireHeader.Output in try await handler.requireHeader(input) },
-            encode: { (output: Operations.requireHeader.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.requireHeader.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.overlap.id,
             method: .get,
             path: "/overlap/{id}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.overlap.Input in try await Operations.overlap.Input.decode(from: request) },
+            decode: Operations.overlap.decode,
             handle: { (handler: Self, input: Operations.overlap.Input) async throws -> Operations.overlap.Output in try await handler.overlap(input) },
-            encode: { (output: Operations.overlap.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.overlap.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.deleteOverlap.id,
             method: .delete,
             path: "/overlap/{id}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.deleteOverlap.Input in try await Operations.deleteOverlap.Input.decode(from: request) },
+            decode: Operations.deleteOverlap.decode,
             handle: { (handler: Self, input: Operations.deleteOverlap.Input) async throws -> Operations.deleteOverlap.Output in try await handler.deleteOverlap(input) },
-            encode: { (output: Operations.deleteOverlap.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.deleteOverlap.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.useReferences.id,
             method: .get,
             path: "/references/{key}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.useReferences.Input in try await Operations.useReferences.Input.decode(from: request) },
+            decode: Operations.useReferences.decode,
             handle: { (handler: Self, input: Operations.useReferences.Input) async throws -> Operations.useReferences.Output in try await handler.useReferences(input) },
-            encode: { (output: Operations.useReferences.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.useReferences.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.exchange.id,
             method: .post,
             path: "/specimens",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.exchange.Input in try await Operations.exchange.Input.decode(from: request) },
+            decode: Operations.exchange.decode,
             handle: { (handler: Self, input: Operations.exchange.Input) async throws -> Operations.exchange.Output in try await handler.exchange(input) },
-            encode: { (output: Operations.exchange.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.exchange.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendMedia.id,
             method: .post,
             path: "/media",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendMedia.Input in try await Operations.sendMedia.Input.decode(from: request) },
+            decode: Operations.sendMedia.decode,
             handle: { (handler: Self, input: Operations.sendMedia.Input) async throws -> Operations.sendMedia.Output in try await handler.sendMedia(input) },
-            encode: { (output: Operations.sendMedia.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendMedia.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendAny.id,
             method: .post,
             path: "/media/any",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendAny.Input in try await Operations.sendAny.Input.decode(from: request) },
+            decode: Operations.sendAny.decode,
             handle: { (handler: Self, input: Operations.sendAny.Input) async throws -> Operations.sendAny.Output in try await handler.sendAny(input) },
-            encode: { (output: Operations.sendAny.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendAny.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendCharset.id,
             method: .post,
             path: "/media/charset",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendCharset.Input in try await Operations.sendCharset.Input.decode(from: request) },
+            decode: Operations.sendCharset.decode,
             handle: { (handler: Self, input: Operations.sendCharset.Input) async throws -> Operations.sendCharset.Output in try await handler.sendCharset(input) },
-            encode: { (output: Operations.sendCharset.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendCharset.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.patchOptional.id,
             method: .patch,
             path: "/bodies/optional",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.patchOptional.Input in try await Operations.patchOptional.Input.decode(from: request) },
+            decode: Operations.patchOptional.decode,
             handle: { (handler: Self, input: Operations.patchOptional.Input) async throws -> Operations.patchOptional.Output in try await handler.patchOptional(input) },
-            encode: { (output: Operations.patchOptional.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.patchOptional.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.putNullable.id,
             method: .put,
             path: "/bodies/optional",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.putNullable.Input in try await Operations.putNullable.Input.decode(from: request) },
+            decode: Operations.putNullable.decode,
             handle: { (handler: Self, input: Operations.putNullable.Input) async throws -> Operations.putNullable.Output in try await handler.putNullable(input) },
-            encode: { (output: Operations.putNullable.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.putNullable.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendFree.id,
             method: .post,
             path: "/bodies/free",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendFree.Input in try await Operations.sendFree.Input.decode(from: request) },
+            decode: Operations.sendFree.decode,
             handle: { (handler: Self, input: Operations.sendFree.Input) async throws -> Operations.sendFree.Output in try await handler.sendFree(input) },
-            encode: { (output: Operations.sendFree.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendFree.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendInline.id,
             method: .post,
             path: "/bodies/inline",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendInline.Input in try await Operations.sendInline.Input.decode(from: request) },
+            decode: Operations.sendInline.decode,
             handle: { (handler: Self, input: Operations.sendInline.Input) async throws -> Operations.sendInline.Output in try await handler.sendInline(input) },
-            encode: { (output: Operations.sendInline.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendInline.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendList.id,
             method: .post,
             path: "/bodies/list",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendList.Input in try await Operations.sendList.Input.decode(from: request) },
+            decode: Operations.sendList.decode,
             handle: { (handler: Self, input: Operations.sendList.Input) async throws -> Operations.sendList.Output in try await handler.sendList(input) },
-            encode: { (output: Operations.sendList.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendList.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendString.id,
             method: .post,
             path: "/bodies/string",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendString.Input in try await Operations.sendString.Input.decode(from: request) },
+            decode: Operations.sendString.decode,
             handle: { (handler: Self, input: Operations.sendString.Input) async throws -> Operations.sendString.Output in try await handler.sendString(input) },
-            encode: { (output: Operations.sendString.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendString.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendReferenced.id,
             method: .post,
             path: "/bodies/referenced",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendReferenced.Input in try await Operations.sendReferenced.Input.decode(from: request) },
+            decode: Operations.sendReferenced.decode,
             handle: { (handler: Self, input: Operations.sendReferenced.Input) async throws -> Operations.sendReferenced.Output in try await handler.sendReferenced(input) },
-            encode: { (output: Operations.sendReferenced.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendReferenced.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendRequiredReference.id,
             method: .post,
             path: "/bodies/required",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendRequiredReference.Input in try await Operations.sendRequiredReference.Input.decode(from: request) },
+            decode: Operations.sendRequiredReference.decode,
             handle: { (handler: Self, input: Operations.sendRequiredReference.Input) async throws -> Operations.sendRequiredReference.Output in try await handler.sendRequiredReference(input) },
-            encode: { (output: Operations.sendRequiredReference.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendRequiredReference.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendForm.id,
             method: .post,
             path: "/forms",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendForm.Input in try await Operations.sendForm.Input.decode(from: request) },
+            decode: Operations.sendForm.decode,
             handle: { (handler: Self, input: Operations.sendForm.Input) async throws -> Operations.sendForm.Output in try await handler.sendForm(input) },
-            encode: { (output: Operations.sendForm.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendForm.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendFreeForm.id,
             method: .post,
             path: "/forms/free",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendFreeForm.Input in try await Operations.sendFreeForm.Input.decode(from: request) },
+            decode: Operations.sendFreeForm.decode,
             handle: { (handler: Self, input: Operations.sendFreeForm.Input) async throws -> Operations.sendFreeForm.Output in try await handler.sendFreeForm(input) },
-            encode: { (output: Operations.sendFreeForm.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendFreeForm.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.upload.id,
             method: .put,
             path: "/uploads",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.upload.Input in try await Operations.upload.Input.decode(from: request) },
+            decode: Operations.upload.decode,
             handle: { (handler: Self, input: Operations.upload.Input) async throws -> Operations.upload.Output in try await handler.upload(input) },
-            encode: { (output: Operations.upload.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.upload.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendParts.id,
             method: .post,
             path: "/multipart",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendParts.Input in try await Operations.sendParts.Input.decode(from: request) },
+            decode: Operations.sendParts.decode,
             handle: { (handler: Self, input: Operations.sendParts.Input) async throws -> Operations.sendParts.Output in try await handler.sendParts(input) },
-            encode: { (output: Operations.sendParts.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendParts.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendClosed.id,
             method: .post,
             path: "/multipart/closed",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendClosed.Input in try await Operations.sendClosed.Input.decode(from: request) },
+            decode: Operations.sendClosed.decode,
             handle: { (handler: Self, input: Operations.sendClosed.Input) async throws -> Operations.sendClosed.Output in try await handler.sendClosed(input) },
-            encode: { (output: Operations.sendClosed.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendClosed.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendOpen.id,
             method: .post,
             path: "/multipart/open",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendOpen.Input in try await Operations.sendOpen.Input.decode(from: request) },
+            decode: Operations.sendOpen.decode,
             handle: { (handler: Self, input: Operations.sendOpen.Input) async throws -> Operations.sendOpen.Output in try await handler.sendOpen(input) },
-            encode: { (output: Operations.sendOpen.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendOpen.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendTyped.id,
             method: .post,
             path: "/multipart/typed",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendTyped.Input in try await Operations.sendTyped.Input.decode(from: request) },
+            decode: Operations.sendTyped.decode,
             handle: { (handler: Self, input: Operations.sendTyped.Input) async throws -> Operations.sendTyped.Output in try await handler.sendTyped(input) },
-            encode: { (output: Operations.sendTyped.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendTyped.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendNotes.id,
             method: .post,
             path: "/multipart/notes",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendNotes.Input in try await Operations.sendNotes.Input.decode(from: request) },
+            decode: Operations.sendNotes.decode,
             handle: { (handler: Self, input: Operations.sendNotes.Input) async throws -> Operations.sendNotes.Output in try await handler.sendNotes(input) },
-            encode: { (output: Operations.sendNotes.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendNotes.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendTexts.id,
             method: .post,
             path: "/multipart/texts",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendTexts.Input in try await Operations.sendTexts.Input.decode(from: request) },
+            decode: Operations.sendTexts.decode,
             handle: { (handler: Self, input: Operations.sendTexts.Input) async throws -> Operations.sendTexts.Output in try await handler.sendTexts(input) },
-            encode: { (output: Operations.sendTexts.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendTexts.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendUntyped.id,
             method: .post,
             path: "/multipart/untyped",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendUntyped.Input in try await Operations.sendUntyped.Input.decode(from: request) },
+            decode: Operations.sendUntyped.decode,
             handle: { (handler: Self, input: Operations.sendUntyped.Input) async throws -> Operations.sendUntyped.Output in try await handler.sendUntyped(input) },
-            encode: { (output: Operations.sendUntyped.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendUntyped.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendAlbum.id,
             method: .post,
             path: "/multipart/album",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendAlbum.Input in try await Operations.sendAlbum.Input.decode(from: request) },
+            decode: Operations.sendAlbum.decode,
             handle: { (handler: Self, input: Operations.sendAlbum.Input) async throws -> Operations.sendAlbum.Output in try await handler.sendAlbum(input) },
-            encode: { (output: Operations.sendAlbum.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendAlbum.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendOptionalParts.id,
             method: .post,
             path: "/multipart/optional",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendOptionalParts.Input in try await Operations.sendOptionalParts.Input.decode(from: request) },
+            decode: Operations.sendOptionalParts.decode,
             handle: { (handler: Self, input: Operations.sendOptionalParts.Input) async throws -> Operations.sendOptionalParts.Output in try await handler.sendOptionalParts(input) },
-            encode: { (output: Operations.sendOptionalParts.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendOptionalParts.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.everyStatus.id,
             method: .get,
             path: "/statuses",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.everyStatus.Input in try await Operations.everyStatus.Input.decode(from: request) },
+            decode: Operations.everyStatus.decode,
             handle: { (handler: Self, input: Operations.everyStatus.Input) async throws -> Operations.everyStatus.Output in try await handler.everyStatus(input) },
-            encode: { (output: Operations.everyStatus.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.everyStatus.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.everyRange.id,
             method: .get,
             path: "/ranges",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.everyRange.Input in try await Operations.everyRange.Input.decode(from: request) },
+            decode: Operations.everyRange.decode,
             handle: { (handler: Self, input: Operations.everyRange.Input) async throws -> Operations.everyRange.Output in try await handler.everyRange(input) },
-            encode: { (output: Operations.everyRange.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.everyRange.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.failing.id,
             method: .get,
             path: "/failures",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.failing.Input in try await Operations.failing.Input.decode(from: request) },
+            decode: Operations.failing.decode,
             handle: { (handler: Self, input: Operations.failing.Input) async throws -> Operations.failing.Output in try await handler.failing(input) },
-            encode: { (output: Operations.failing.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.failing.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.negotiate.id,
             method: .get,
             path: "/negotiated",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.negotiate.Input in try await Operations.negotiate.Input.decode(from: request) },
+            decode: Operations.negotiate.decode,
             handle: { (handler: Self, input: Operations.negotiate.Input) async throws -> Operations.negotiate.Output in try await handler.negotiate(input) },
-            encode: { (output: Operations.negotiate.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.negotiate.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.parameterised.id,
             method: .get,
             path: "/parameterised",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.parameterised.Input in try await Operations.parameterised.Input.decode(from: request) },
+            decode: Operations.parameterised.decode,
             handle: { (handler: Self, input: Operations.parameterised.Input) async throws -> Operations.parameterised.Output in try await handler.parameterised(input) },
-            encode: { (output: Operations.parameterised.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.parameterised.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.wildcards.id,
             method: .get,
             path: "/wildcards",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.wildcards.Input in try await Operations.wildcards.Input.decode(from: request) },
+            decode: Operations.wildcards.decode,
             handle: { (handler: Self, input: Operations.wildcards.Input) async throws -> Operations.wildcards.Output in try await handler.wildcards(input) },
-            encode: { (output: Operations.wildcards.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.wildcards.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.textWildcard.id,
             method: .get,
             path: "/wildcards/text",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.textWildcard.Input in try await Operations.textWildcard.Input.decode(from: request) },
+            decode: Operations.textWildcard.decode,
             handle: { (handler: Self, input: Operations.textWildcard.Input) async throws -> Operations.textWildcard.Output in try await handler.textWildcard(input) },
-            encode: { (output: Operations.textWildcard.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.textWildcard.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.answerHeaders.id,
             method: .get,
             path: "/answers",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.answerHeaders.Input in try await Operations.answerHeaders.Input.decode(from: request) },
+            decode: Operations.answerHeaders.decode,
             handle: { (handler: Self, input: Operations.answerHeaders.Input) async throws -> Operations.answerHeaders.Output in try await handler.answerHeaders(input) },
-            encode: { (output: Operations.answerHeaders.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.answerHeaders.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.stream.id,
             method: .get,
             path: "/streams",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.stream.Input in try await Operations.stream.Input.decode(from: request) },
+            decode: Operations.stream.decode,
             handle: { (handler: Self, input: Operations.stream.Input) async throws -> Operations.stream.Output in try await handler.stream(input) },
-            encode: { (output: Operations.stream.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.stream.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.sendStream.id,
             method: .post,
             path: "/streams",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.sendStream.Input in try await Operations.sendStream.Input.decode(from: request) },
+            decode: Operations.sendStream.decode,
             handle: { (handler: Self, input: Operations.sendStream.Input) async throws -> Operations.sendStream.Output in try await handler.sendStream(input) },
-            encode: { (output: Operations.sendStream.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.sendStream.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.get_sol_derived_sol__lcub_id_rcub_.id,
             method: .get,
             path: "/derived/{id}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.get_sol_derived_sol__lcub_id_rcub_.Input in try await Operations.get_sol_derived_sol__lcub_id_rcub_.Input.decode(from: request) },
+            decode: Operations.get_sol_derived_sol__lcub_id_rcub_.decode,
             handle: { (handler: Self, input: Operations.get_sol_derived_sol__lcub_id_rcub_.Input) async throws -> Operations.get_sol_derived_sol__lcub_id_rcub_.Output in try await handler.get_sol_derived_sol__lcub_id_rcub_(input) },
-            encode: { (output: Operations.get_sol_derived_sol__lcub_id_rcub_.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.get_sol_derived_sol__lcub_id_rcub_.encode
         )
         try server.register(
             on: transport,
             operationID: Operations._default.id,
             method: .get,
             path: "/words",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations._default.Input in try await Operations._default.Input.decode(from: request) },
+            decode: Operations._default.decode,
             handle: { (handler: Self, input: Operations._default.Input) async throws -> Operations._default.Output in try await handler._default(input) },
-            encode: { (output: Operations._default.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations._default.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.head_space_words.id,
             method: .head,
             path: "/words",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.head_space_words.Input in try await Operations.head_space_words.Input.decode(from: request) },
+            decode: Operations.head_space_words.decode,
             handle: { (handler: Self, input: Operations.head_space_words.Input) async throws -> Operations.head_space_words.Output in try await handler.head_space_words(input) },
-            encode: { (output: Operations.head_space_words.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.head_space_words.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.words_period_options.id,
             method: .options,
             path: "/words",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.words_period_options.Input in try await Operations.words_period_options.Input.decode(from: request) },
+            decode: Operations.words_period_options.decode,
             handle: { (handler: Self, input: Operations.words_period_options.Input) async throws -> Operations.words_period_options.Output in try await handler.words_period_options(input) },
-            encode: { (output: Operations.words_period_options.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.words_period_options.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.trace_hyphen_words.id,
             method: .trace,
             path: "/words",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.trace_hyphen_words.Input in try await Operations.trace_hyphen_words.Input.decode(from: request) },
+            decode: Operations.trace_hyphen_words.decode,
             handle: { (handler: Self, input: Operations.trace_hyphen_words.Input) async throws -> Operations.trace_hyphen_words.Output in try await handler.trace_hyphen_words(input) },
-            encode: { (output: Operations.trace_hyphen_words.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.trace_hyphen_words.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.oldWords.id,
             method: .post,
             path: "/words",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.oldWords.Input in try await Operations.oldWords.Input.decode(from: request) },
+            decode: Operations.oldWords.decode,
             handle: { (handler: Self, input: Operations.oldWords.Input) async throws -> Operations.oldWords.Output in try await deprecatedCalls().oldWords(handler, input) },
-            encode: { (output: Operations.oldWords.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.oldWords.encode
         )
     }
 }
@@ -560,18 +560,20 @@ private func deprecatedCalls() -> any DeprecatedCalls.Type {
     DeprecatedCallers.self
 }
 
-extension Operations.getName.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.getName {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.getName.Input.Path(
             name: try request.path("name", .string, Swift.String.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.getName.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -580,20 +582,22 @@ extension Operations.getName.Output {
     }
 }
 
-extension Operations.getArchived.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.getArchived {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.getArchived.Input.Path(
             file_hyphen_name: try request.path("file-name", .string, Swift.String.self),
             year: try request.path("year", .number, Swift.Int.self),
             month: try request.path("month", .number, Swift.Int32.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.getArchived.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -602,8 +606,9 @@ extension Operations.getArchived.Output {
     }
 }
 
-extension Operations.getValues.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.getValues {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.getValues.Input.Path(
             flag: try request.path("flag", .boolean, Swift.Bool.self),
             number: try request.path("number", .number, Swift.Double.self),
@@ -611,13 +616,14 @@ extension Operations.getValues.Input {
             colour: try request.path("colour", .string, Components.Schemas.Colour.self),
             rank: try request.path("rank", .number, Operations.getValues.Input.Path.rankPayload.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.getValues.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -626,19 +632,21 @@ extension Operations.getValues.Output {
     }
 }
 
-extension Operations.getSpread.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.getSpread {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.getSpread.Input.Path(
             list: try request.path("list", .array(.string), [Swift.String].self),
             point: try request.path("point", .object(["x": .number, "y": .number], additional: nil), Components.Schemas.Point.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.getSpread.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -647,8 +655,9 @@ extension Operations.getSpread.Output {
     }
 }
 
-extension Operations.query.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.query {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.query.Input.Query(
             text: try request.query("text", .string, Swift.String.self),
             whole: try request.query("whole", .number, Swift.Int.self),
@@ -666,13 +675,14 @@ extension Operations.query.Input {
             choice: try request.query("choice", .choice([.number, .string]), Operations.query.Input.Query.choicePayload.self),
             any: try request.query("any", .choice([.string, .string]), Operations.query.Input.Query.anyPayload.self)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.query.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -681,8 +691,9 @@ extension Operations.query.Output {
     }
 }
 
-extension Operations.queryLists.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryLists {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryLists.Input.Query(
             tag: try request.query("tag", .array(.string), [Swift.String].self),
             whole: try request.query("whole", .array(.number), [Swift.Int].self),
@@ -691,13 +702,14 @@ extension Operations.queryLists.Input {
             colours: try request.query("colours", .array(.string), [Components.Schemas.Colour].self),
             named: try request.query("named", .array(.string), Components.Schemas.Words.self)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryLists.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -706,18 +718,20 @@ extension Operations.queryLists.Output {
     }
 }
 
-extension Operations.queryExploded.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryExploded {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryExploded.Input.Query(
             filter: try request.query("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryExploded.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -726,18 +740,20 @@ extension Operations.queryExploded.Output {
     }
 }
 
-extension Operations.queryJoined.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryJoined {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryJoined.Input.Query(
             filter: try request.query("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .form, explode: false)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryJoined.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -746,19 +762,21 @@ extension Operations.queryJoined.Output {
     }
 }
 
-extension Operations.queryDeep.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryDeep {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryDeep.Input.Query(
             filter: try request.query("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .deepObject, explode: true),
             other: try request.query("other", .object(["a b": .number], additional: nil), Operations.queryDeep.Input.Query.otherPayload.self, style: .deepObject, explode: true)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryDeep.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -767,18 +785,20 @@ extension Operations.queryDeep.Output {
     }
 }
 
-extension Operations.queryDeepRequired.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryDeepRequired {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryDeepRequired.Input.Query(
             filter: try request.requiredQuery("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .deepObject, explode: true)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryDeepRequired.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -787,19 +807,21 @@ extension Operations.queryDeepRequired.Output {
     }
 }
 
-extension Operations.queryRequired.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryRequired {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryRequired.Input.Query(
             limit: try request.requiredQuery("limit", .number, Swift.Int.self),
             tag: try request.requiredQuery("tag", .array(.string), [Swift.String].self)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryRequired.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -808,19 +830,21 @@ extension Operations.queryRequired.Output {
     }
 }
 
-extension Operations.queryNested.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.queryNested {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryNested.Input.Query(
             matrix: try request.query("matrix", .array(.array(.number)), [[Swift.Int]].self),
             tree: try request.query("tree", .object(["leaf": .object(["x": .number, "y": .number], additional: nil)], additional: nil), Operations.queryNested.Input.Query.treePayload.self, style: .deepObject, explode: true)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations.queryNested.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -829,8 +853,9 @@ extension Operations.queryNested.Output {
     }
 }
 
-extension Operations.sendHeaders.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendHeaders {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.sendHeaders.Input.Headers(
             X_hyphen_Text: try request.header("X-Text", .string, Swift.String.self),
             X_hyphen_Whole: try request.header("X-Whole", .number, Swift.Int.self),
@@ -842,13 +867,14 @@ extension Operations.sendHeaders.Input {
             X_hyphen_Point: try request.header("X-Point", .object(["x": .number, "y": .number], additional: nil), Components.Schemas.Point.self),
             X_hyphen_Json: try request.jsonHeader("X-Json", Components.Schemas.Note.self)
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.sendHeaders.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -857,19 +883,21 @@ extension Operations.sendHeaders.Output {
     }
 }
 
-extension Operations.requireHeader.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.requireHeader {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.requireHeader.Input.Headers(
             X_hyphen_Key: try request.requiredHeader("X-Key", .string, Swift.String.self),
             X_hyphen_Note: try request.requiredJsonHeader("X-Note", Components.Schemas.Note.self)
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.requireHeader.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -878,8 +906,9 @@ extension Operations.requireHeader.Output {
     }
 }
 
-extension Operations.overlap.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.overlap {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.overlap.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
@@ -892,13 +921,14 @@ extension Operations.overlap.Input {
         let headers = Operations.overlap.Input.Headers(
             X_hyphen_Trace: try request.header("X-Trace", .string, Components.Parameters.TraceHeader.self)
         )
-        return Self(path: path, query: query, headers: headers)
+        return Input(path: path, query: query, headers: headers)
     }
-}
-
-extension Operations.overlap.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -907,8 +937,9 @@ extension Operations.overlap.Output {
     }
 }
 
-extension Operations.deleteOverlap.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.deleteOverlap {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.deleteOverlap.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
@@ -920,13 +951,14 @@ extension Operations.deleteOverlap.Input {
         let headers = Operations.deleteOverlap.Input.Headers(
             X_hyphen_Trace: try request.header("X-Trace", .string, Components.Parameters.TraceHeader.self)
         )
-        return Self(path: path, query: query, headers: headers)
+        return Input(path: path, query: query, headers: headers)
     }
-}
-
-extension Operations.deleteOverlap.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -935,8 +967,9 @@ extension Operations.deleteOverlap.Output {
     }
 }
 
-extension Operations.useReferences.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.useReferences {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.useReferences.Input.Path(
             key: try request.path("key", .string, Components.Parameters.KeyInPath.self)
         )
@@ -946,13 +979,14 @@ extension Operations.useReferences.Input {
         let headers = Operations.useReferences.Input.Headers(
             X_hyphen_Trace: try request.header("X-Trace", .string, Components.Parameters.TraceHeader.self)
         )
-        return Self(path: path, query: query, headers: headers)
+        return Input(path: path, query: query, headers: headers)
     }
-}
-
-extension Operations.useReferences.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -961,52 +995,44 @@ extension Operations.useReferences.Output {
     }
 }
 
-extension Operations.exchange.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.exchange {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.exchange.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.exchange.Input.Body = .json(try await request.json(Components.Schemas.Specimen.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.exchange.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.exchange.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
-            response.setStatus(200)
-            try value.encode(into: &response)
+            try response.set(200, value)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.exchange.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.sendMedia.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendMedia {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let body: Operations.sendMedia.Input.Body
         switch try request.matchContentType(["application/json", "application/json; foo=bar", "application/problem+json", "application/vnd.github.v3+json", "application/merge-patch+json", "text/plain", "text/html", "text/csv", "text/xml", "application/xml", "application/yaml", "application/pdf", "application/octet-stream", "image/png", "image/jpeg", "image/svg+xml", "image/*", "application/x-www-form-urlencoded"]) {
         case 0:
-            body = .json(try await request.json(Components.Schemas.Note.self))
+            body = .json(try request.json(Components.Schemas.Note.self))
         case 1:
-            body = .application_json_foo_bar(try await request.json(Components.Schemas.Point.self))
+            body = .application_json_foo_bar(try request.json(Components.Schemas.Point.self))
         case 2:
-            body = .application_problem_plus_json(try await request.json(Components.Schemas.Note.self))
+            body = .application_problem_plus_json(try request.json(Components.Schemas.Note.self))
         case 3:
-            body = .application_vnd_period_github_period_v3_plus_json(try await request.json(Components.Schemas.Note.self))
+            body = .application_vnd_period_github_period_v3_plus_json(try request.json(Components.Schemas.Note.self))
         case 4:
-            body = .application_merge_hyphen_patch_plus_json(try await request.json(Components.Schemas.Note.self))
+            body = .application_merge_hyphen_patch_plus_json(try request.json(Components.Schemas.Note.self))
         case 5:
             body = .plainText(try request.rawBody())
         case 6:
@@ -1032,15 +1058,16 @@ extension Operations.sendMedia.Input {
         case 16:
             body = .image__ast_(try request.rawBody())
         default:
-            body = .urlEncodedForm(try await request.form(.object(["text": .string, "weight": .number], additional: nil), Components.Schemas.Note.self))
+            body = .urlEncodedForm(try request.form(.object(["text": .string, "weight": .number], additional: nil), Components.Schemas.Note.self))
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendMedia.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1049,17 +1076,19 @@ extension Operations.sendMedia.Output {
     }
 }
 
-extension Operations.sendAny.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendAny {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("*/*")
         let body: Operations.sendAny.Input.Body = .any(try request.rawBody())
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendAny.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1068,22 +1097,24 @@ extension Operations.sendAny.Output {
     }
 }
 
-extension Operations.sendCharset.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendCharset {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let body: Operations.sendCharset.Input.Body
         switch try request.matchContentType(["application/json; charset=utf-8", "text/plain; charset=utf-8"]) {
         case 0:
-            body = .application_json_charset_utf_hyphen_8(try await request.json(Components.Schemas.Note.self))
+            body = .application_json_charset_utf_hyphen_8(try request.json(Components.Schemas.Note.self))
         default:
             body = .Text_Plain_charset_utf_hyphen_8(try request.rawBody())
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendCharset.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1092,20 +1123,21 @@ extension Operations.sendCharset.Output {
     }
 }
 
-extension Operations.patchOptional.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.patchOptional {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         var body: Operations.patchOptional.Input.Body? = nil
         if request.hasBody {
-            try request.requireContentType("application/json")
-            body = .json(try await request.json(Components.Schemas.Note.self))
+            body = try request.jsonBody()
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.patchOptional.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1114,20 +1146,21 @@ extension Operations.patchOptional.Output {
     }
 }
 
-extension Operations.putNullable.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.putNullable {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         var body: Operations.putNullable.Input.Body? = nil
         if request.hasBody {
-            try request.requireContentType("application/json")
-            body = .json(try await request.json(Operations.putNullable.Input.Body.jsonPayload.self))
+            body = try request.jsonBody()
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.putNullable.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1136,49 +1169,41 @@ extension Operations.putNullable.Output {
     }
 }
 
-extension Operations.sendFree.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendFree {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.sendFree.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.sendFree.Input.Body = .json(try await request.json(OpenAPISwiftRuntime.OpenAPIValueContainer.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.sendFree.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.sendFree.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
-            response.setStatus(200)
-            try value.encode(into: &response)
+            try response.set(200, value)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.sendFree.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+extension Operations.sendInline {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let body: Operations.sendInline.Input.Body = try request.jsonBody()
+        return Input(body: body)
     }
-}
-
-extension Operations.sendInline.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        try request.requireContentType("application/json")
-        let body: Operations.sendInline.Input.Body = .json(try await request.json(Operations.sendInline.Input.Body.jsonPayload.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.sendInline.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1187,126 +1212,88 @@ extension Operations.sendInline.Output {
     }
 }
 
-extension Operations.sendList.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendList {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.sendList.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.sendList.Input.Body = .json(try await request.json([Components.Schemas.Point].self))
-        return Self(headers: headers, body: body)
+        let body: Operations.sendList.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.sendList.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.sendList.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.sendString.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendString {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.sendString.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.sendString.Input.Body = .json(try await request.json(Swift.String.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.sendString.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.sendString.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
-            response.setStatus(200)
-            try value.encode(into: &response)
+            try response.set(200, value)
         case .created(let value):
-            response.setStatus(201)
-            try value.encode(into: &response)
+            try response.set(201, value)
         case .accepted(let value):
-            response.setStatus(202)
-            try value.encode(into: &response)
+            try response.set(202, value)
         case .nonAuthoritativeInformation(let value):
             response.setStatus(203)
-            try value.encode(into: &response)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.sendString.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.sendString.Output.Created {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.sendString.Output.Accepted {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.sendString.Output.NonAuthoritativeInformation {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-        }
-    }
-}
-
-extension Operations.sendReferenced.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendReferenced {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         var body: Components.RequestBodies.NoteBody? = nil
         if request.hasBody {
             switch try request.matchContentType(["application/json", "text/plain", "application/octet-stream"]) {
             case 0:
-                body = .json(try await request.json(Components.Schemas.Note.self))
+                body = .json(try request.json(Components.Schemas.Note.self))
             case 1:
                 body = .plainText(try request.rawBody())
             default:
                 body = .binary(try request.rawBody())
             }
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendReferenced.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1315,17 +1302,18 @@ extension Operations.sendReferenced.Output {
     }
 }
 
-extension Operations.sendRequiredReference.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        try request.requireContentType("application/json")
-        let body: Components.RequestBodies.Required_hyphen_Body = .json(try await request.json(Swift.String.self))
-        return Self(body: body)
+extension Operations.sendRequiredReference {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let body: Components.RequestBodies.Required_hyphen_Body = try request.jsonBody()
+        return Input(body: body)
     }
-}
-
-extension Operations.sendRequiredReference.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1334,17 +1322,19 @@ extension Operations.sendRequiredReference.Output {
     }
 }
 
-extension Operations.sendForm.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("application/x-www-form-urlencoded")
-        let body: Operations.sendForm.Input.Body = .urlEncodedForm(try await request.form(.object(["Name": .string, "age": .number, "ratio": .number, "flag": .boolean, "moment": .string, "colour": .string, "tags": .array(.string), "key with space&": .string, "B": .string], additional: nil), Operations.sendForm.Input.Body.urlEncodedFormPayload.self))
-        return Self(body: body)
+        let body: Operations.sendForm.Input.Body = .urlEncodedForm(try request.form(.object(["Name": .string, "age": .number, "ratio": .number, "flag": .boolean, "moment": .string, "colour": .string, "tags": .array(.string), "key with space&": .string, "B": .string], additional: nil), Operations.sendForm.Input.Body.urlEncodedFormPayload.self))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendForm.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1353,20 +1343,22 @@ extension Operations.sendForm.Output {
     }
 }
 
-extension Operations.sendFreeForm.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendFreeForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         var body: Operations.sendFreeForm.Input.Body? = nil
         if request.hasBody {
             try request.requireContentType("application/x-www-form-urlencoded")
-            body = .urlEncodedForm(try await request.form(.object([:], additional: .string), Operations.sendFreeForm.Input.Body.urlEncodedFormPayload.self))
+            body = .urlEncodedForm(try request.form(.object([:], additional: .string), Operations.sendFreeForm.Input.Body.urlEncodedFormPayload.self))
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendFreeForm.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1375,73 +1367,55 @@ extension Operations.sendFreeForm.Output {
     }
 }
 
-extension Operations.upload.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.upload {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.upload.Input.Headers(
             accept: try request.accept()
         )
         try request.requireContentType("application/octet-stream")
         let body: Operations.upload.Input.Body = .binary(try request.rawBody())
-        return Self(headers: headers, body: body)
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.upload.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .binary(let value):
+                try response.setBody(value, contentType: "application/octet-stream")
+            }
         case .preconditionFailed(let value):
-            response.setStatus(412)
-            try value.encode(into: &response)
+            try response.set(412, value)
         case .internalServerError(let value):
             response.setStatus(500)
-            try value.encode(into: &response)
+            switch value.body {
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.upload.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .binary(let value):
-            try response.setBody(value, contentType: "application/octet-stream")
-        }
-    }
-}
-
-extension Operations.upload.Output.PreconditionFailed {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.upload.Output.InternalServerError {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .plainText(let value):
-            try response.setBody(value, contentType: "text/plain")
-        }
-    }
-}
-
-extension Operations.sendParts.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendParts {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendParts.Input.Body = .multipartForm(try request.multipart(Operations.sendParts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendParts.Input.Body.multipartFormPayload in try await Operations.sendParts.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendParts.Input.Body = .multipartForm(try request.multipart(Operations.sendParts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendParts.Input.Body.multipartFormPayload in try Operations.sendParts.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendParts.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1450,17 +1424,19 @@ extension Operations.sendParts.Output {
     }
 }
 
-extension Operations.sendClosed.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendClosed {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendClosed.Input.Body = .multipartForm(try request.multipart(Operations.sendClosed.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendClosed.Input.Body.multipartFormPayload in try await Operations.sendClosed.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendClosed.Input.Body = .multipartForm(try request.multipart(Operations.sendClosed.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendClosed.Input.Body.multipartFormPayload in try Operations.sendClosed.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendClosed.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1469,17 +1445,19 @@ extension Operations.sendClosed.Output {
     }
 }
 
-extension Operations.sendOpen.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendOpen {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendOpen.Input.Body = .multipartForm(try request.multipart(Operations.sendOpen.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendOpen.Input.Body.multipartFormPayload in try await Operations.sendOpen.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendOpen.Input.Body = .multipartForm(try request.multipart(Operations.sendOpen.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendOpen.Input.Body.multipartFormPayload in try Operations.sendOpen.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendOpen.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1488,17 +1466,19 @@ extension Operations.sendOpen.Output {
     }
 }
 
-extension Operations.sendTyped.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendTyped {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendTyped.Input.Body = .multipartForm(try request.multipart(Operations.sendTyped.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendTyped.Input.Body.multipartFormPayload in try await Operations.sendTyped.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendTyped.Input.Body = .multipartForm(try request.multipart(Operations.sendTyped.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendTyped.Input.Body.multipartFormPayload in try Operations.sendTyped.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendTyped.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1507,17 +1487,19 @@ extension Operations.sendTyped.Output {
     }
 }
 
-extension Operations.sendNotes.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendNotes {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendNotes.Input.Body = .multipartForm(try request.multipart(Operations.sendNotes.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendNotes.Input.Body.multipartFormPayload in try await Operations.sendNotes.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendNotes.Input.Body = .multipartForm(try request.multipart(Operations.sendNotes.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendNotes.Input.Body.multipartFormPayload in try Operations.sendNotes.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendNotes.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1526,17 +1508,19 @@ extension Operations.sendNotes.Output {
     }
 }
 
-extension Operations.sendTexts.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendTexts {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendTexts.Input.Body = .multipartForm(try request.multipart(Operations.sendTexts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendTexts.Input.Body.multipartFormPayload in try await Operations.sendTexts.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendTexts.Input.Body = .multipartForm(try request.multipart(Operations.sendTexts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendTexts.Input.Body.multipartFormPayload in try Operations.sendTexts.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendTexts.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1545,17 +1529,19 @@ extension Operations.sendTexts.Output {
     }
 }
 
-extension Operations.sendUntyped.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendUntyped {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendUntyped.Input.Body = .multipartForm(try request.multipart(Operations.sendUntyped.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendUntyped.Input.Body.multipartFormPayload in try await Operations.sendUntyped.Input.Body.multipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.sendUntyped.Input.Body = .multipartForm(try request.multipart(Operations.sendUntyped.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendUntyped.Input.Body.multipartFormPayload in try Operations.sendUntyped.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.sendUntyped.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1564,64 +1550,56 @@ extension Operations.sendUntyped.Output {
     }
 }
 
-extension Operations.sendAlbum.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendAlbum {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.sendAlbum.Input.Headers(
             accept: try request.accept()
         )
         try request.requireContentType("multipart/form-data")
-        let body: Operations.sendAlbum.Input.Body = .multipartForm(try request.multipart(Components.Schemas.Album.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Components.Schemas.Album in try await Components.Schemas.Album.decode(part: part) }))
-        return Self(headers: headers, body: body)
+        let body: Operations.sendAlbum.Input.Body = .multipartForm(try request.multipart(Components.Schemas.Album.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Components.Schemas.Album in try Components.Schemas.Album.decode(part: part) }))
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.sendAlbum.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Album.partRequirements(), { (part: Components.Schemas.Album, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .accepted(let value):
             response.setStatus(202)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.sendAlbum.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Album.partRequirements(), { (part: Components.Schemas.Album, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.sendAlbum.Output.Accepted {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.sendOptionalParts.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendOptionalParts {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         var body: Operations.sendOptionalParts.Input.Body? = nil
         if request.hasBody {
             try request.requireContentType("multipart/form-data")
-            body = .multipartForm(try request.multipart(Operations.sendOptionalParts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.sendOptionalParts.Input.Body.multipartFormPayload in try await Operations.sendOptionalParts.Input.Body.multipartFormPayload.decode(part: part) }))
+            body = .multipartForm(try request.multipart(Operations.sendOptionalParts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendOptionalParts.Input.Body.multipartFormPayload in try Operations.sendOptionalParts.Input.Body.multipartFormPayload.decode(part: part) }))
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendOptionalParts.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -1630,15 +1608,17 @@ extension Operations.sendOptionalParts.Output {
     }
 }
 
-extension Operations.everyStatus.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        return Self()
+extension Operations.everyStatus {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
     }
-}
-
-extension Operations.everyStatus.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .`continue`:
             response.setStatus(100)
         case .switchingProtocols:
@@ -1751,18 +1731,20 @@ extension Operations.everyStatus.Output {
     }
 }
 
-extension Operations.everyRange.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.everyRange {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.everyRange.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.everyRange.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .informational(let statusCode, _):
             response.setStatus(statusCode)
         case .successful(let statusCode, _):
@@ -1770,53 +1752,33 @@ extension Operations.everyRange.Output {
         case .redirection(let statusCode, _):
             response.setStatus(statusCode)
         case .clientError(let statusCode, let value):
-            response.setStatus(statusCode)
-            try value.encode(into: &response)
+            try response.set(statusCode, value)
         case .notFound:
             response.setStatus(404)
         case .`default`(let statusCode, let value):
-            response.setStatus(statusCode)
-            try value.encode(into: &response)
+            try response.set(statusCode, value)
         }
     }
 }
 
-extension Operations.everyRange.Output.ClientError {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.everyRange.Output.Default {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.failing.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.failing {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.failing.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.failing.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
-            response.setStatus(200)
-            try value.encode(into: &response)
+            try response.set(200, value)
         case .badRequest(let value):
-            response.setStatus(400)
-            try value.encode(into: &response)
+            try response.set(400, value)
         case .notFound(let value):
             response.setStatus(404)
             try value.encode(into: &response)
@@ -1831,259 +1793,200 @@ extension Operations.failing.Output {
     }
 }
 
-extension Operations.failing.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.failing.Output.BadRequest {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.negotiate.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.negotiate {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.negotiate.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.negotiate.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            case .binary(let value):
+                try response.setBody(value, contentType: "application/octet-stream")
+            }
         case .notFound(let value):
             response.setStatus(404)
-            try value.encode(into: &response)
+            switch value.body {
+            case .application_problem_plus_json(let value):
+                try response.setJSONBody(value, contentType: "application/problem+json; charset=utf-8")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.negotiate.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case .plainText(let value):
-            try response.setBody(value, contentType: "text/plain")
-        case .binary(let value):
-            try response.setBody(value, contentType: "application/octet-stream")
-        }
-    }
-}
-
-extension Operations.negotiate.Output.NotFound {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .application_problem_plus_json(let value):
-            try response.setJSONBody(value, contentType: "application/problem+json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.parameterised.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.parameterised {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.parameterised.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.parameterised.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .`default`(let statusCode, let value):
             response.setStatus(statusCode)
-            try value.encode(into: &response)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .application_json_foo_bar(let value):
+                try response.setJSONBody(value, contentType: "application/json; foo=bar; charset=utf-8")
+            case .application_json_foo_bar_v__2(let value):
+                try response.setJSONBody(value, contentType: "application/json; foo=bar; v=2; charset=utf-8")
+            }
         }
     }
 }
 
-extension Operations.parameterised.Output.Default {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case .application_json_foo_bar(let value):
-            try response.setJSONBody(value, contentType: "application/json; foo=bar; charset=utf-8")
-        case .application_json_foo_bar_v__2(let value):
-            try response.setJSONBody(value, contentType: "application/json; foo=bar; v=2; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.wildcards.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.wildcards {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.wildcards.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.wildcards.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .any(let value):
+                try response.setBody(value, contentType: "*/*")
+            case .text__ast_(let value):
+                try response.setBody(value, contentType: "text/*")
+            case .csv(let value):
+                try response.setBody(value, contentType: "text/csv")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.wildcards.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .any(let value):
-            try response.setBody(value, contentType: "*/*")
-        case .text__ast_(let value):
-            try response.setBody(value, contentType: "text/*")
-        case .csv(let value):
-            try response.setBody(value, contentType: "text/csv")
-        }
-    }
-}
-
-extension Operations.textWildcard.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.textWildcard {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.textWildcard.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.textWildcard.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .text__ast_(let value):
+                try response.setBody(value, contentType: "text/*")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.textWildcard.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .text__ast_(let value):
-            try response.setBody(value, contentType: "text/*")
-        }
-    }
-}
-
-extension Operations.answerHeaders.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.answerHeaders {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.answerHeaders.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.answerHeaders.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Total", value.headers.X_hyphen_Total)
+            try response.addHeader("X-Text", value.headers.X_hyphen_Text)
+            try response.addHeader("X-Flag", value.headers.X_hyphen_Flag)
+            try response.addHeader("X-Moment", value.headers.X_hyphen_Moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+            try response.addHeader("X-Colour", value.headers.X_hyphen_Colour)
+            try response.addHeader("X-List", value.headers.X_hyphen_List)
+            try response.addJSONHeader("X-Json", value.headers.X_hyphen_Json)
+            try response.addHeader("X-Shared", value.headers.X_hyphen_Shared)
+            try response.addHeader("Content-Type", value.headers.Content_hyphen_Type)
         case .noContent(let value):
             response.setStatus(204)
-            try value.encode(into: &response)
+            try response.addHeader("X-Text", value.headers.X_hyphen_Text)
         case .created(let value):
             response.setStatus(201)
-            try value.encode(into: &response)
+            try response.addJSONHeader("X-Json", value.headers.X_hyphen_Json)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.answerHeaders.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Total", self.headers.X_hyphen_Total)
-        try response.addHeader("X-Text", self.headers.X_hyphen_Text)
-        try response.addHeader("X-Flag", self.headers.X_hyphen_Flag)
-        try response.addHeader("X-Moment", self.headers.X_hyphen_Moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-        try response.addHeader("X-Colour", self.headers.X_hyphen_Colour)
-        try response.addHeader("X-List", self.headers.X_hyphen_List)
-        try response.addJSONHeader("X-Json", self.headers.X_hyphen_Json)
-        try response.addHeader("X-Shared", self.headers.X_hyphen_Shared)
-        try response.addHeader("Content-Type", self.headers.Content_hyphen_Type)
-    }
-}
-
-extension Operations.answerHeaders.Output.NoContent {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Text", self.headers.X_hyphen_Text)
-    }
-}
-
-extension Operations.answerHeaders.Output.Created {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addJSONHeader("X-Json", self.headers.X_hyphen_Json)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.stream.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.stream {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.stream.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.stream.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .text_event_hyphen_stream(let value):
+                try response.setBody(value, contentType: "text/event-stream")
+            case .application_jsonl(let value):
+                try response.setBody(value, contentType: "application/jsonl")
+            case .application_json_hyphen_seq(let value):
+                try response.setBody(value, contentType: "application/json-seq")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.stream.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .text_event_hyphen_stream(let value):
-            try response.setBody(value, contentType: "text/event-stream")
-        case .application_jsonl(let value):
-            try response.setBody(value, contentType: "application/jsonl")
-        case .application_json_hyphen_seq(let value):
-            try response.setBody(value, contentType: "application/json-seq")
-        }
-    }
-}
-
-extension Operations.sendStream.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.sendStream {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let body: Operations.sendStream.Input.Body
         switch try request.matchContentType(["text/event-stream", "application/jsonl", "application/json-seq"]) {
         case 0:
@@ -2093,13 +1996,14 @@ extension Operations.sendStream.Input {
         default:
             body = .application_json_hyphen_seq(try request.rawBody())
         }
-        return Self(body: body)
+        return Input(body: body)
     }
-}
-
-extension Operations.sendStream.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -2108,18 +2012,20 @@ extension Operations.sendStream.Output {
     }
 }
 
-extension Operations.get_sol_derived_sol__lcub_id_rcub_.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.get_sol_derived_sol__lcub_id_rcub_ {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.get_sol_derived_sol__lcub_id_rcub_.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.get_sol_derived_sol__lcub_id_rcub_.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -2128,8 +2034,9 @@ extension Operations.get_sol_derived_sol__lcub_id_rcub_.Output {
     }
 }
 
-extension Operations._default.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations._default {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations._default.Input.Query(
             _self: try request.query("self", .string, Swift.String.self),
             _in: try request.query("in", .string, Swift.String.self),
@@ -2137,13 +2044,14 @@ extension Operations._default.Input {
             _commat_type: try request.query("@type", .string, Swift.String.self),
             async: try request.query("async", .string, Swift.String.self)
         )
-        return Self(query: query)
+        return Input(query: query)
     }
-}
-
-extension Operations._default.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -2152,15 +2060,17 @@ extension Operations._default.Output {
     }
 }
 
-extension Operations.head_space_words.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        return Self()
+extension Operations.head_space_words {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
     }
-}
-
-extension Operations.head_space_words.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok:
             response.setStatus(200)
         case .undocumented(let statusCode, let payload):
@@ -2169,15 +2079,17 @@ extension Operations.head_space_words.Output {
     }
 }
 
-extension Operations.words_period_options.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        return Self()
+extension Operations.words_period_options {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
     }
-}
-
-extension Operations.words_period_options.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -2186,15 +2098,17 @@ extension Operations.words_period_options.Output {
     }
 }
 
-extension Operations.trace_hyphen_words.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        return Self()
+extension Operations.trace_hyphen_words {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
     }
-}
-
-extension Operations.trace_hyphen_words.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -2203,15 +2117,17 @@ extension Operations.trace_hyphen_words.Output {
     }
 }
 
-extension Operations.oldWords.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
-        return Self()
+extension Operations.oldWords {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
     }
-}
-
-extension Operations.oldWords.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -2230,15 +2146,11 @@ extension Components.Responses.Missing {
     }
 }
 
-extension Components.Responses.Bare {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {}
-}
-
 extension Components.Schemas.Album {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "cover", occurrence: .exactlyOnce), (name: "caption", occurrence: .atMostOnce), (name: "notes", occurrence: .anyNumber)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "cover":
             try part.requireContentType("application/octet-stream")
@@ -2250,7 +2162,7 @@ extension Components.Schemas.Album {
             return .caption(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "notes":
             try part.requireContentType("application/json")
-            let payload = Components.Schemas.Album.notesPayload(body: try await part.json(Components.Schemas.Note.self))
+            let payload = Components.Schemas.Album.notesPayload(body: try part.json(Components.Schemas.Note.self))
             return .notes(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
@@ -2292,7 +2204,7 @@ extension Operations.sendParts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "scores", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "flag", occurrence: .atMostOnce), (name: "note", occurrence: .atMostOnce), (name: "inner_obj", occurrence: .atMostOnce), (name: "matrix", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce), (name: "picture", occurrence: .atMostOnce), (name: "free", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "title":
             try part.requireContentType("text/plain")
@@ -2315,15 +2227,15 @@ extension Operations.sendParts.Input.Body.multipartFormPayload {
             return .flag(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "note":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.notePayload(body: try await part.json(Components.Schemas.Note.self))
+            let payload = Operations.sendParts.Input.Body.multipartFormPayload.notePayload(body: try part.json(Components.Schemas.Note.self))
             return .note(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "inner_obj":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload(body: try await part.json(Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload.self))
+            let payload = Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload(body: try part.json(Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload.self))
             return .inner_obj(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "matrix":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload(body: try await part.json([Swift.Int].self))
+            let payload = Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload(body: try part.json([Swift.Int].self))
             return .matrix(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "file":
             try part.requireContentType("image/jpeg")
@@ -2339,7 +2251,7 @@ extension Operations.sendParts.Input.Body.multipartFormPayload {
             return .picture(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "free":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.freePayload(body: try await part.json(OpenAPISwiftRuntime.OpenAPIValueContainer.self))
+            let payload = Operations.sendParts.Input.Body.multipartFormPayload.freePayload(body: try part.json(OpenAPISwiftRuntime.OpenAPIValueContainer.self))
             return .free(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
@@ -2351,7 +2263,7 @@ extension Operations.sendClosed.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .exactlyOnce)], allowsOtherParts: false)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "name":
             try part.requireContentType("text/plain")
@@ -2367,7 +2279,7 @@ extension Operations.sendOpen.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "name":
             try part.requireContentType("text/plain")
@@ -2383,9 +2295,9 @@ extension Operations.sendTyped.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("application/json")
-        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try await part.json(Operations.sendTyped.Input.Body.multipartFormPayload.additionalPropertiesPayload.self), filename: part.filename, name: part.name))
+        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Operations.sendTyped.Input.Body.multipartFormPayload.additionalPropertiesPayload.self), filename: part.filename, name: part.name))
     }
 }
 
@@ -2393,9 +2305,9 @@ extension Operations.sendNotes.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("application/json")
-        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try await part.json(Components.Schemas.Note.self), filename: part.filename, name: part.name))
+        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Components.Schemas.Note.self), filename: part.filename, name: part.name))
     }
 }
 
@@ -2403,7 +2315,7 @@ extension Operations.sendTexts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("text/plain")
         return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.rawBody(), filename: part.filename, name: part.name))
     }
@@ -2413,7 +2325,7 @@ extension Operations.sendUntyped.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         return .undocumented(part.rawPart)
     }
 }
@@ -2422,7 +2334,7 @@ extension Operations.sendOptionalParts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "name":
             try part.requireContentType("text/plain")

@@ -21,19 +21,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.getName.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.getName.Output.NoContent {
                 get throws {
                     switch self {
@@ -66,19 +61,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.getArchived.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.getArchived.Output.NoContent {
                 get throws {
                     switch self {
@@ -132,19 +122,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.getValues.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.getValues.Output.NoContent {
                 get throws {
                     switch self {
@@ -175,19 +160,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.getSpread.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.getSpread.Output.NoContent {
                 get throws {
                     switch self {
@@ -327,19 +307,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.query.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.query.Output.NoContent {
                 get throws {
                     switch self {
@@ -385,19 +360,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryLists.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryLists.Output.NoContent {
                 get throws {
                     switch self {
@@ -426,19 +396,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryExploded.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryExploded.Output.NoContent {
                 get throws {
                     switch self {
@@ -467,19 +432,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryJoined.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryJoined.Output.NoContent {
                 get throws {
                     switch self {
@@ -545,19 +505,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryDeep.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryDeep.Output.NoContent {
                 get throws {
                     switch self {
@@ -586,19 +541,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryDeepRequired.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryDeepRequired.Output.NoContent {
                 get throws {
                     switch self {
@@ -629,19 +579,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryRequired.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryRequired.Output.NoContent {
                 get throws {
                     switch self {
@@ -704,19 +649,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.queryNested.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.queryNested.Output.NoContent {
                 get throws {
                     switch self {
@@ -771,19 +711,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendHeaders.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendHeaders.Output.NoContent {
                 get throws {
                     switch self {
@@ -814,19 +749,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.requireHeader.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.requireHeader.Output.NoContent {
                 get throws {
                     switch self {
@@ -886,19 +816,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.overlap.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.overlap.Output.NoContent {
                 get throws {
                     switch self {
@@ -951,19 +876,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Gone.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Gone.
             case noContent(Operations.deleteOverlap.Output.NoContent)
-            /// Gone.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.deleteOverlap.Output.NoContent {
                 get throws {
                     switch self {
@@ -1012,19 +932,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.useReferences.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.useReferences.Output.NoContent {
                 get throws {
                     switch self {
@@ -1041,27 +956,8 @@ extension Operations {
     enum exchange {
         static let id: Swift.String = "exchange"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.exchange.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.exchange.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.Specimen)
-                /// The body as `application/json`; throws when it is another.
-                var json: Components.Schemas.Specimen {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Specimen>
             var headers: Operations.exchange.Input.Headers
             var body: Operations.exchange.Input.Body
             init(headers: Operations.exchange.Input.Headers = .init(), body: Operations.exchange.Input.Body) {
@@ -1070,32 +966,11 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The same.
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Specimen)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Components.Schemas.Specimen {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.exchange.Output.Ok.Body
-                init(body: Operations.exchange.Output.Ok.Body) {
-                    self.body = body
-                }
-            }
+            typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Specimen>
             /// The same.
             case ok(Operations.exchange.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.exchange.Output.Ok {
                 get throws {
                     switch self {
@@ -1107,29 +982,7 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `POST /media`.
     enum sendMedia {
@@ -1172,7 +1025,6 @@ extension Operations {
                 case image__ast_(OpenAPISwiftRuntime.HTTPBody)
                 /// `application/x-www-form-urlencoded`
                 case urlEncodedForm(Components.Schemas.Note)
-                /// The body as `application/json`; throws when it is another.
                 var json: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1183,7 +1035,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/json; foo=bar`; throws when it is another.
                 var application_json_foo_bar: Components.Schemas.Point {
                     get throws {
                         switch self {
@@ -1194,7 +1045,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/problem+json`; throws when it is another.
                 var application_problem_plus_json: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1205,7 +1055,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/vnd.github.v3+json`; throws when it is another.
                 var application_vnd_period_github_period_v3_plus_json: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1216,7 +1065,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/merge-patch+json`; throws when it is another.
                 var application_merge_hyphen_patch_plus_json: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1227,7 +1075,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `text/plain`; throws when it is another.
                 var plainText: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1238,7 +1085,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `text/html`; throws when it is another.
                 var html: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1249,7 +1095,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `text/csv`; throws when it is another.
                 var csv: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1260,7 +1105,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `text/xml`; throws when it is another.
                 var text_xml: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1271,7 +1115,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/xml`; throws when it is another.
                 var xml: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1282,7 +1125,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/yaml`; throws when it is another.
                 var yaml: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1293,7 +1135,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/pdf`; throws when it is another.
                 var pdf: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1304,7 +1145,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/octet-stream`; throws when it is another.
                 var binary: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1315,7 +1155,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `image/png`; throws when it is another.
                 var png: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1326,7 +1165,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `image/jpeg`; throws when it is another.
                 var jpeg: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1337,7 +1175,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `image/svg+xml`; throws when it is another.
                 var image_svg_plus_xml: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1348,7 +1185,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `image/*`; throws when it is another.
                 var image__ast_: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1359,7 +1195,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                 var urlEncodedForm: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1377,19 +1212,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendMedia.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendMedia.Output.NoContent {
                 get throws {
                     switch self {
@@ -1409,7 +1239,6 @@ extension Operations {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `*/*`
                 case any(OpenAPISwiftRuntime.HTTPBody)
-                /// The body as `*/*`; throws when it is another.
                 var any: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1425,19 +1254,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendAny.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendAny.Output.NoContent {
                 get throws {
                     switch self {
@@ -1459,7 +1283,6 @@ extension Operations {
                 case application_json_charset_utf_hyphen_8(Components.Schemas.Note)
                 /// `Text/Plain; Charset=UTF-8`
                 case Text_Plain_charset_utf_hyphen_8(OpenAPISwiftRuntime.HTTPBody)
-                /// The body as `application/json; charset=utf-8`; throws when it is another.
                 var application_json_charset_utf_hyphen_8: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1470,7 +1293,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `Text/Plain; Charset=UTF-8`; throws when it is another.
                 var Text_Plain_charset_utf_hyphen_8: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -1488,19 +1310,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendCharset.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendCharset.Output.NoContent {
                 get throws {
                     switch self {
@@ -1517,38 +1334,21 @@ extension Operations {
     enum patchOptional {
         static let id: Swift.String = "patchOptional"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.Note)
-                /// The body as `application/json`; throws when it is another.
-                var json: Components.Schemas.Note {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Note>
             var body: Operations.patchOptional.Input.Body?
             init(body: Operations.patchOptional.Input.Body? = nil) {
                 self.body = body
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.patchOptional.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.patchOptional.Output.NoContent {
                 get throws {
                     switch self {
@@ -1565,70 +1365,53 @@ extension Operations {
     enum putNullable {
         static let id: Swift.String = "putNullable"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                struct jsonPayload: StreamingJSON.JSONCodable, Sendable {
-                    var text: Swift.String?
-                    /// Creates a `jsonPayload`.
-                    init(text: Swift.String? = nil) {
-                        self.text = text
-                    }
-                    enum CodingKeys: Swift.String, CodingKey {
-                        case text = "text"
-                    }
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
-                    init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                        var v0: Swift.String? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
-                            switch key {
-                            case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                            default:
-                                try reader.skipValue()
-                            }
-                        }
-                        self.text = v0
-                    }
-                    func write(json writer: inout StreamingJSON.JSONWriter) {
-                        writer.beginObject()
-                        if let value: Swift.String = self.text {
-                            writer.key("text")
-                            writer.write(value)
-                        }
-                        writer.endObject()
-                    }
+            struct BodyJsonPayload: StreamingJSON.JSONCodable, Sendable {
+                var text: Swift.String?
+                /// Creates a `BodyJsonPayload`.
+                init(text: Swift.String? = nil) {
+                    self.text = text
                 }
-                /// `application/json`
-                case json(Operations.putNullable.Input.Body.jsonPayload)
-                /// The body as `application/json`; throws when it is another.
-                var json: Operations.putNullable.Input.Body.jsonPayload {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
+                enum CodingKeys: Swift.String, CodingKey {
+                    case text = "text"
+                }
+                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.String? = nil
+                    try reader.beginObject()
+                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                        default:
+                            try reader.skipValue()
                         }
                     }
+                    self.text = v0
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    if let value: Swift.String = self.text {
+                        writer.key("text")
+                        writer.write(value)
+                    }
+                    writer.endObject()
                 }
             }
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Operations.putNullable.Input.BodyJsonPayload>
             var body: Operations.putNullable.Input.Body?
             init(body: Operations.putNullable.Input.Body? = nil) {
                 self.body = body
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.putNullable.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.putNullable.Output.NoContent {
                 get throws {
                     switch self {
@@ -1645,27 +1428,8 @@ extension Operations {
     enum sendFree {
         static let id: Swift.String = "sendFree"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendFree.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendFree.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(OpenAPISwiftRuntime.OpenAPIValueContainer)
-                /// The body as `application/json`; throws when it is another.
-                var json: OpenAPISwiftRuntime.OpenAPIValueContainer {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            typealias Body = OpenAPISwiftRuntime.JSONBody<OpenAPISwiftRuntime.OpenAPIValueContainer>
             var headers: Operations.sendFree.Input.Headers
             var body: Operations.sendFree.Input.Body
             init(headers: Operations.sendFree.Input.Headers = .init(), body: Operations.sendFree.Input.Body) {
@@ -1674,32 +1438,11 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The same.
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(OpenAPISwiftRuntime.OpenAPIValueContainer)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: OpenAPISwiftRuntime.OpenAPIValueContainer {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.sendFree.Output.Ok.Body
-                init(body: Operations.sendFree.Output.Ok.Body) {
-                    self.body = body
-                }
-            }
+            typealias Ok = OpenAPISwiftRuntime.JSONResponse<OpenAPISwiftRuntime.OpenAPIValueContainer>
             /// The same.
             case ok(Operations.sendFree.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.sendFree.Output.Ok {
                 get throws {
                     switch self {
@@ -1711,178 +1454,137 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `POST /bodies/inline`.
     enum sendInline {
         static let id: Swift.String = "sendInline"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                struct jsonPayload: StreamingJSON.JSONCodable, Sendable {
-                    struct inner_objPayload: StreamingJSON.JSONCodable, Sendable {
-                        typealias deepPayload = [Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.deepPayloadPayload]
-                        struct deepPayloadPayload: StreamingJSON.JSONCodable, Sendable {
-                            var leaf: Swift.Int?
-                            /// Creates a `deepPayloadPayload`.
-                            init(leaf: Swift.Int? = nil) {
-                                self.leaf = leaf
-                            }
-                            enum CodingKeys: Swift.String, CodingKey {
-                                case leaf = "leaf"
-                            }
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
-                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                                var v0: Swift.Int? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
-                                    switch key {
-                                    case 0:
-                                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
-                                    default:
-                                        try reader.skipValue()
-                                    }
-                                }
-                                self.leaf = v0
-                            }
-                            func write(json writer: inout StreamingJSON.JSONWriter) {
-                                writer.beginObject()
-                                if let value: Swift.Int = self.leaf {
-                                    writer.key("leaf")
-                                    writer.write(value)
-                                }
-                                writer.endObject()
-                            }
-                        }
-                        var deep: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.deepPayload?
-                        /// Creates a `inner_objPayload`.
-                        init(
-                            deep: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.deepPayload? = nil
-                        ) {
-                            self.deep = deep
+            struct BodyJsonPayload: StreamingJSON.JSONCodable, Sendable {
+                struct inner_objPayload: StreamingJSON.JSONCodable, Sendable {
+                    typealias deepPayload = [Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayloadPayload]
+                    struct deepPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+                        var leaf: Swift.Int?
+                        /// Creates a `deepPayloadPayload`.
+                        init(leaf: Swift.Int? = nil) {
+                            self.leaf = leaf
                         }
                         enum CodingKeys: Swift.String, CodingKey {
-                            case deep = "deep"
+                            case leaf = "leaf"
                         }
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep")
+                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                            var v0: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.deepPayload? = nil
+                            var v0: Swift.Int? = nil
                             try reader.beginObject()
                             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.deepPayload.self)
+                                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
                                 default:
                                     try reader.skipValue()
                                 }
                             }
-                            self.deep = v0
+                            self.leaf = v0
                         }
                         func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            if let value: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.deepPayload = self.deep {
-                                writer.key("deep")
+                            if let value: Swift.Int = self.leaf {
+                                writer.key("leaf")
                                 writer.write(value)
                             }
                             writer.endObject()
                         }
                     }
-                    var name: Swift.String
-                    var inner_obj: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload?
-                    /// Creates a `jsonPayload`.
-                    init(
-                        name: Swift.String,
-                        inner_obj: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload? = nil
-                    ) {
-                        self.name = name
-                        self.inner_obj = inner_obj
+                    var deep: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload?
+                    /// Creates a `inner_objPayload`.
+                    init(deep: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil) {
+                        self.deep = deep
                     }
                     enum CodingKeys: Swift.String, CodingKey {
-                        case name = "name"
-                        case inner_obj = "inner_obj"
+                        case deep = "deep"
                     }
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "inner_obj")
+                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                        var v0: Swift.String? = nil
-                        var v1: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload? = nil
+                        var v0: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil
                         try reader.beginObject()
                         while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readString()
-                            case 1:
-                                v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.sendInline.Input.Body.jsonPayload.inner_objPayload.self)
+                                v0 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload.self)
                             default:
                                 try reader.skipValue()
                             }
                         }
-                        guard let v0 else { throw reader.missingKey("name", in: "jsonPayload") }
-                        self.name = v0
-                        self.inner_obj = v1
+                        self.deep = v0
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Operations.sendInline.Input.Body.jsonPayload.inner_objPayload = self.inner_obj {
-                            writer.key("inner_obj")
+                        if let value: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload = self.deep {
+                            writer.key("deep")
                             writer.write(value)
                         }
-                        writer.key("name")
-                        writer.write(self.name)
                         writer.endObject()
                     }
                 }
-                /// `application/json`
-                case json(Operations.sendInline.Input.Body.jsonPayload)
-                /// The body as `application/json`; throws when it is another.
-                var json: Operations.sendInline.Input.Body.jsonPayload {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
+                var name: Swift.String
+                var inner_obj: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload?
+                /// Creates a `BodyJsonPayload`.
+                init(
+                    name: Swift.String,
+                    inner_obj: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload? = nil
+                ) {
+                    self.name = name
+                    self.inner_obj = inner_obj
+                }
+                enum CodingKeys: Swift.String, CodingKey {
+                    case name = "name"
+                    case inner_obj = "inner_obj"
+                }
+                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "inner_obj")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.String? = nil
+                    var v1: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload? = nil
+                    try reader.beginObject()
+                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            v0 = try reader.readString()
+                        case 1:
+                            v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.self)
+                        default:
+                            try reader.skipValue()
                         }
                     }
+                    guard let v0 else { throw reader.missingKey("name", in: "BodyJsonPayload") }
+                    self.name = v0
+                    self.inner_obj = v1
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    if let value: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload = self.inner_obj {
+                        writer.key("inner_obj")
+                        writer.write(value)
+                    }
+                    writer.key("name")
+                    writer.write(self.name)
+                    writer.endObject()
                 }
             }
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Operations.sendInline.Input.BodyJsonPayload>
             var body: Operations.sendInline.Input.Body
             init(body: Operations.sendInline.Input.Body) {
                 self.body = body
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendInline.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendInline.Output.NoContent {
                 get throws {
                     switch self {
@@ -1899,27 +1601,8 @@ extension Operations {
     enum sendList {
         static let id: Swift.String = "sendList"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendList.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendList.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json([Components.Schemas.Point])
-                /// The body as `application/json`; throws when it is another.
-                var json: [Components.Schemas.Point] {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            typealias Body = OpenAPISwiftRuntime.JSONBody<[Components.Schemas.Point]>
             var headers: Operations.sendList.Input.Headers
             var body: Operations.sendList.Input.Body
             init(headers: Operations.sendList.Input.Headers = .init(), body: Operations.sendList.Input.Body) {
@@ -1928,7 +1611,6 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The same.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     typealias jsonPayload = [Operations.sendList.Output.Ok.Body.jsonPayloadPayload]
@@ -1966,7 +1648,6 @@ extension Operations {
                     }
                     /// `application/json`
                     case json(Operations.sendList.Output.Ok.Body.jsonPayload)
-                    /// The body as `application/json`; throws when it is another.
                     var json: Operations.sendList.Output.Ok.Body.jsonPayload {
                         get throws {
                             switch self {
@@ -1986,7 +1667,6 @@ extension Operations {
             case ok(Operations.sendList.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.sendList.Output.Ok {
                 get throws {
                     switch self {
@@ -1998,55 +1678,14 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `POST /bodies/string`.
     enum sendString {
         static let id: Swift.String = "sendString"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendString.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendString.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Swift.String)
-                /// The body as `application/json`; throws when it is another.
-                var json: Swift.String {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Swift.String>
             var headers: Operations.sendString.Input.Headers
             var body: Operations.sendString.Input.Body
             init(headers: Operations.sendString.Input.Headers = .init(), body: Operations.sendString.Input.Body) {
@@ -2055,75 +1694,13 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Base64.
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(OpenAPISwiftRuntime.Base64EncodedData)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: OpenAPISwiftRuntime.Base64EncodedData {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.sendString.Output.Ok.Body
-                init(body: Operations.sendString.Output.Ok.Body) {
-                    self.body = body
-                }
-            }
-            /// Nullable.
-            struct Created: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Swift.String)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Swift.String {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.sendString.Output.Created.Body
-                init(body: Operations.sendString.Output.Created.Body) {
-                    self.body = body
-                }
-            }
-            /// A number.
-            struct Accepted: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Swift.Double)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Swift.Double {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.sendString.Output.Accepted.Body
-                init(body: Operations.sendString.Output.Accepted.Body) {
-                    self.body = body
-                }
-            }
-            /// A date.
+            typealias Ok = OpenAPISwiftRuntime.JSONResponse<OpenAPISwiftRuntime.Base64EncodedData>
+            typealias Created = OpenAPISwiftRuntime.JSONResponse<Swift.String>
+            typealias Accepted = OpenAPISwiftRuntime.JSONResponse<Swift.Double>
             struct NonAuthoritativeInformation: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(OpenAPISwiftRuntime.OpenAPIDate)
-                    /// The body as `application/json`; throws when it is another.
                     var json: OpenAPISwiftRuntime.OpenAPIDate {
                         get throws {
                             switch self {
@@ -2149,7 +1726,6 @@ extension Operations {
             case nonAuthoritativeInformation(Operations.sendString.Output.NonAuthoritativeInformation)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.sendString.Output.Ok {
                 get throws {
                     switch self {
@@ -2160,7 +1736,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `created`; throws when it is another.
             var created: Operations.sendString.Output.Created {
                 get throws {
                     switch self {
@@ -2171,7 +1746,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `accepted`; throws when it is another.
             var accepted: Operations.sendString.Output.Accepted {
                 get throws {
                     switch self {
@@ -2182,7 +1756,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `nonAuthoritativeInformation`; throws when it is another.
             var nonAuthoritativeInformation: Operations.sendString.Output.NonAuthoritativeInformation {
                 get throws {
                     switch self {
@@ -2194,29 +1767,7 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `POST /bodies/referenced`.
     enum sendReferenced {
@@ -2228,19 +1779,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendReferenced.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendReferenced.Output.NoContent {
                 get throws {
                     switch self {
@@ -2263,19 +1809,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendRequiredReference.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendRequiredReference.Output.NoContent {
                 get throws {
                     switch self {
@@ -2424,7 +1965,6 @@ extension Operations {
                 }
                 /// `application/x-www-form-urlencoded`
                 case urlEncodedForm(Operations.sendForm.Input.Body.urlEncodedFormPayload)
-                /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                 var urlEncodedForm: Operations.sendForm.Input.Body.urlEncodedFormPayload {
                     get throws {
                         switch self {
@@ -2440,19 +1980,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendForm.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendForm.Output.NoContent {
                 get throws {
                     switch self {
@@ -2497,7 +2032,6 @@ extension Operations {
                 }
                 /// `application/x-www-form-urlencoded`
                 case urlEncodedForm(Operations.sendFreeForm.Input.Body.urlEncodedFormPayload)
-                /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                 var urlEncodedForm: Operations.sendFreeForm.Input.Body.urlEncodedFormPayload {
                     get throws {
                         switch self {
@@ -2513,19 +2047,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendFreeForm.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendFreeForm.Output.NoContent {
                 get throws {
                     switch self {
@@ -2542,18 +2071,10 @@ extension Operations {
     enum upload {
         static let id: Swift.String = "upload"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.upload.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.upload.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.upload.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/octet-stream`
                 case binary(OpenAPISwiftRuntime.HTTPBody)
-                /// The body as `application/octet-stream`; throws when it is another.
                 var binary: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -2571,12 +2092,10 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The bytes.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/octet-stream`
                     case binary(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `application/octet-stream`; throws when it is another.
                     var binary: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -2592,33 +2111,11 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Why not.
-            struct PreconditionFailed: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Swift.String)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Swift.String {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.upload.Output.PreconditionFailed.Body
-                init(body: Operations.upload.Output.PreconditionFailed.Body) {
-                    self.body = body
-                }
-            }
-            /// Why.
+            typealias PreconditionFailed = OpenAPISwiftRuntime.JSONResponse<Swift.String>
             struct InternalServerError: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/plain`
                     case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `text/plain`; throws when it is another.
                     var plainText: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -2642,7 +2139,6 @@ extension Operations {
             case internalServerError(Operations.upload.Output.InternalServerError)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.upload.Output.Ok {
                 get throws {
                     switch self {
@@ -2653,7 +2149,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             var preconditionFailed: Operations.upload.Output.PreconditionFailed {
                 get throws {
                     switch self {
@@ -2664,7 +2159,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             var internalServerError: Operations.upload.Output.InternalServerError {
                 get throws {
                     switch self {
@@ -2860,7 +2354,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -2876,19 +2369,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendParts.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendParts.Output.NoContent {
                 get throws {
                     switch self {
@@ -2918,7 +2406,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -2934,19 +2421,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendClosed.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendClosed.Output.NoContent {
                 get throws {
                     switch self {
@@ -2978,7 +2460,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendOpen.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendOpen.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -2994,19 +2475,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendOpen.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendOpen.Output.NoContent {
                 get throws {
                     switch self {
@@ -3061,7 +2537,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendTyped.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendTyped.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -3077,19 +2552,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendTyped.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendTyped.Output.NoContent {
                 get throws {
                     switch self {
@@ -3113,7 +2583,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendNotes.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendNotes.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -3129,19 +2598,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendNotes.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendNotes.Output.NoContent {
                 get throws {
                     switch self {
@@ -3165,7 +2629,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendTexts.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendTexts.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -3181,19 +2644,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendTexts.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendTexts.Output.NoContent {
                 get throws {
                     switch self {
@@ -3217,7 +2675,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendUntyped.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendUntyped.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -3233,19 +2690,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendUntyped.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendUntyped.Output.NoContent {
                 get throws {
                     switch self {
@@ -3262,18 +2714,10 @@ extension Operations {
     enum sendAlbum {
         static let id: Swift.String = "sendAlbum"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendAlbum.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.sendAlbum.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.sendAlbum.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Album>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Album> {
                     get throws {
                         switch self {
@@ -3291,12 +2735,10 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The same.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Album>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Album> {
                         get throws {
                             switch self {
@@ -3312,7 +2754,6 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Inline.
             struct Accepted: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -3329,7 +2770,6 @@ extension Operations {
                     }
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload> {
                         get throws {
                             switch self {
@@ -3351,7 +2791,6 @@ extension Operations {
             case accepted(Operations.sendAlbum.Output.Accepted)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.sendAlbum.Output.Ok {
                 get throws {
                     switch self {
@@ -3362,7 +2801,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `accepted`; throws when it is another.
             var accepted: Operations.sendAlbum.Output.Accepted {
                 get throws {
                     switch self {
@@ -3417,7 +2855,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendOptionalParts.Input.Body.multipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendOptionalParts.Input.Body.multipartFormPayload> {
                     get throws {
                         switch self {
@@ -3433,19 +2870,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendOptionalParts.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendOptionalParts.Output.NoContent {
                 get throws {
                     switch self {
@@ -3465,539 +2897,326 @@ extension Operations {
             init() {}
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// 100
-            struct Continue: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 101
-            struct SwitchingProtocols: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 102
-            struct Code102: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 103
-            struct EarlyHints: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// OK
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 201
-            struct Created: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 202
-            struct Accepted: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 203
-            struct NonAuthoritativeInformation: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 204
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 205
-            struct ResetContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 206
-            struct PartialContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 300
-            struct MultipleChoices: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 301
-            struct MovedPermanently: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 302
-            struct Found: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 303
-            struct SeeOther: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 304
-            struct NotModified: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 307
-            struct TemporaryRedirect: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 308
-            struct PermanentRedirect: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 400
-            struct BadRequest: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 401
-            struct Unauthorized: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 402
-            struct Code402: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 403
-            struct Forbidden: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 404
-            struct NotFound: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 405
-            struct MethodNotAllowed: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 406
-            struct NotAcceptable: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 407
-            struct ProxyAuthenticationRequired: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 408
-            struct RequestTimeout: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 409
-            struct Conflict: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 410
-            struct Gone: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 411
-            struct LengthRequired: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 412
-            struct PreconditionFailed: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 413
-            struct ContentTooLarge: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 414
-            struct UriTooLong: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 415
-            struct UnsupportedMediaType: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 416
-            struct RangeNotSatisfiable: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 417
-            struct ExpectationFailed: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 418
-            struct Code418: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 421
-            struct MisdirectedRequest: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 422
-            struct UnprocessableContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 425
-            struct TooEarly: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 426
-            struct UpgradeRequired: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 428
-            struct PreconditionRequired: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 429
-            struct TooManyRequests: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 431
-            struct RequestHeaderFieldsTooLarge: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 451
-            struct UnavailableForLegalReasons: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 500
-            struct InternalServerError: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 501
-            struct NotImplemented: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 502
-            struct BadGateway: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 503
-            struct ServiceUnavailable: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 504
-            struct GatewayTimeout: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 505
-            struct HttpVersionNotSupported: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 511
-            struct NetworkAuthenticationRequired: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// 599
-            struct Code599: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias Continue = OpenAPISwiftRuntime.EmptyResponse
+            typealias SwitchingProtocols = OpenAPISwiftRuntime.EmptyResponse
+            typealias Code102 = OpenAPISwiftRuntime.EmptyResponse
+            typealias EarlyHints = OpenAPISwiftRuntime.EmptyResponse
+            typealias Ok = OpenAPISwiftRuntime.EmptyResponse
+            typealias Created = OpenAPISwiftRuntime.EmptyResponse
+            typealias Accepted = OpenAPISwiftRuntime.EmptyResponse
+            typealias NonAuthoritativeInformation = OpenAPISwiftRuntime.EmptyResponse
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            typealias ResetContent = OpenAPISwiftRuntime.EmptyResponse
+            typealias PartialContent = OpenAPISwiftRuntime.EmptyResponse
+            typealias MultipleChoices = OpenAPISwiftRuntime.EmptyResponse
+            typealias MovedPermanently = OpenAPISwiftRuntime.EmptyResponse
+            typealias Found = OpenAPISwiftRuntime.EmptyResponse
+            typealias SeeOther = OpenAPISwiftRuntime.EmptyResponse
+            typealias NotModified = OpenAPISwiftRuntime.EmptyResponse
+            typealias TemporaryRedirect = OpenAPISwiftRuntime.EmptyResponse
+            typealias PermanentRedirect = OpenAPISwiftRuntime.EmptyResponse
+            typealias BadRequest = OpenAPISwiftRuntime.EmptyResponse
+            typealias Unauthorized = OpenAPISwiftRuntime.EmptyResponse
+            typealias Code402 = OpenAPISwiftRuntime.EmptyResponse
+            typealias Forbidden = OpenAPISwiftRuntime.EmptyResponse
+            typealias NotFound = OpenAPISwiftRuntime.EmptyResponse
+            typealias MethodNotAllowed = OpenAPISwiftRuntime.EmptyResponse
+            typealias NotAcceptable = OpenAPISwiftRuntime.EmptyResponse
+            typealias ProxyAuthenticationRequired = OpenAPISwiftRuntime.EmptyResponse
+            typealias RequestTimeout = OpenAPISwiftRuntime.EmptyResponse
+            typealias Conflict = OpenAPISwiftRuntime.EmptyResponse
+            typealias Gone = OpenAPISwiftRuntime.EmptyResponse
+            typealias LengthRequired = OpenAPISwiftRuntime.EmptyResponse
+            typealias PreconditionFailed = OpenAPISwiftRuntime.EmptyResponse
+            typealias ContentTooLarge = OpenAPISwiftRuntime.EmptyResponse
+            typealias UriTooLong = OpenAPISwiftRuntime.EmptyResponse
+            typealias UnsupportedMediaType = OpenAPISwiftRuntime.EmptyResponse
+            typealias RangeNotSatisfiable = OpenAPISwiftRuntime.EmptyResponse
+            typealias ExpectationFailed = OpenAPISwiftRuntime.EmptyResponse
+            typealias Code418 = OpenAPISwiftRuntime.EmptyResponse
+            typealias MisdirectedRequest = OpenAPISwiftRuntime.EmptyResponse
+            typealias UnprocessableContent = OpenAPISwiftRuntime.EmptyResponse
+            typealias TooEarly = OpenAPISwiftRuntime.EmptyResponse
+            typealias UpgradeRequired = OpenAPISwiftRuntime.EmptyResponse
+            typealias PreconditionRequired = OpenAPISwiftRuntime.EmptyResponse
+            typealias TooManyRequests = OpenAPISwiftRuntime.EmptyResponse
+            typealias RequestHeaderFieldsTooLarge = OpenAPISwiftRuntime.EmptyResponse
+            typealias UnavailableForLegalReasons = OpenAPISwiftRuntime.EmptyResponse
+            typealias InternalServerError = OpenAPISwiftRuntime.EmptyResponse
+            typealias NotImplemented = OpenAPISwiftRuntime.EmptyResponse
+            typealias BadGateway = OpenAPISwiftRuntime.EmptyResponse
+            typealias ServiceUnavailable = OpenAPISwiftRuntime.EmptyResponse
+            typealias GatewayTimeout = OpenAPISwiftRuntime.EmptyResponse
+            typealias HttpVersionNotSupported = OpenAPISwiftRuntime.EmptyResponse
+            typealias NetworkAuthenticationRequired = OpenAPISwiftRuntime.EmptyResponse
+            typealias Code599 = OpenAPISwiftRuntime.EmptyResponse
             /// 100
             case `continue`(Operations.everyStatus.Output.Continue)
-            /// 100
             static var `continue`: Self {
                 .`continue`(.init())
             }
             /// 101
             case switchingProtocols(Operations.everyStatus.Output.SwitchingProtocols)
-            /// 101
             static var switchingProtocols: Self {
                 .switchingProtocols(.init())
             }
             /// 102
             case code102(Operations.everyStatus.Output.Code102)
-            /// 102
             static var code102: Self {
                 .code102(.init())
             }
             /// 103
             case earlyHints(Operations.everyStatus.Output.EarlyHints)
-            /// 103
             static var earlyHints: Self {
                 .earlyHints(.init())
             }
             /// OK
             case ok(Operations.everyStatus.Output.Ok)
-            /// OK
             static var ok: Self {
                 .ok(.init())
             }
             /// 201
             case created(Operations.everyStatus.Output.Created)
-            /// 201
             static var created: Self {
                 .created(.init())
             }
             /// 202
             case accepted(Operations.everyStatus.Output.Accepted)
-            /// 202
             static var accepted: Self {
                 .accepted(.init())
             }
             /// 203
             case nonAuthoritativeInformation(Operations.everyStatus.Output.NonAuthoritativeInformation)
-            /// 203
             static var nonAuthoritativeInformation: Self {
                 .nonAuthoritativeInformation(.init())
             }
             /// 204
             case noContent(Operations.everyStatus.Output.NoContent)
-            /// 204
             static var noContent: Self {
                 .noContent(.init())
             }
             /// 205
             case resetContent(Operations.everyStatus.Output.ResetContent)
-            /// 205
             static var resetContent: Self {
                 .resetContent(.init())
             }
             /// 206
             case partialContent(Operations.everyStatus.Output.PartialContent)
-            /// 206
             static var partialContent: Self {
                 .partialContent(.init())
             }
             /// 300
             case multipleChoices(Operations.everyStatus.Output.MultipleChoices)
-            /// 300
             static var multipleChoices: Self {
                 .multipleChoices(.init())
             }
             /// 301
             case movedPermanently(Operations.everyStatus.Output.MovedPermanently)
-            /// 301
             static var movedPermanently: Self {
                 .movedPermanently(.init())
             }
             /// 302
             case found(Operations.everyStatus.Output.Found)
-            /// 302
             static var found: Self {
                 .found(.init())
             }
             /// 303
             case seeOther(Operations.everyStatus.Output.SeeOther)
-            /// 303
             static var seeOther: Self {
                 .seeOther(.init())
             }
             /// 304
             case notModified(Operations.everyStatus.Output.NotModified)
-            /// 304
             static var notModified: Self {
                 .notModified(.init())
             }
             /// 307
             case temporaryRedirect(Operations.everyStatus.Output.TemporaryRedirect)
-            /// 307
             static var temporaryRedirect: Self {
                 .temporaryRedirect(.init())
             }
             /// 308
             case permanentRedirect(Operations.everyStatus.Output.PermanentRedirect)
-            /// 308
             static var permanentRedirect: Self {
                 .permanentRedirect(.init())
             }
             /// 400
             case badRequest(Operations.everyStatus.Output.BadRequest)
-            /// 400
             static var badRequest: Self {
                 .badRequest(.init())
             }
             /// 401
             case unauthorized(Operations.everyStatus.Output.Unauthorized)
-            /// 401
             static var unauthorized: Self {
                 .unauthorized(.init())
             }
             /// 402
             case code402(Operations.everyStatus.Output.Code402)
-            /// 402
             static var code402: Self {
                 .code402(.init())
             }
             /// 403
             case forbidden(Operations.everyStatus.Output.Forbidden)
-            /// 403
             static var forbidden: Self {
                 .forbidden(.init())
             }
             /// 404
             case notFound(Operations.everyStatus.Output.NotFound)
-            /// 404
             static var notFound: Self {
                 .notFound(.init())
             }
             /// 405
             case methodNotAllowed(Operations.everyStatus.Output.MethodNotAllowed)
-            /// 405
             static var methodNotAllowed: Self {
                 .methodNotAllowed(.init())
             }
             /// 406
             case notAcceptable(Operations.everyStatus.Output.NotAcceptable)
-            /// 406
             static var notAcceptable: Self {
                 .notAcceptable(.init())
             }
             /// 407
             case proxyAuthenticationRequired(Operations.everyStatus.Output.ProxyAuthenticationRequired)
-            /// 407
             static var proxyAuthenticationRequired: Self {
                 .proxyAuthenticationRequired(.init())
             }
             /// 408
             case requestTimeout(Operations.everyStatus.Output.RequestTimeout)
-            /// 408
             static var requestTimeout: Self {
                 .requestTimeout(.init())
             }
             /// 409
             case conflict(Operations.everyStatus.Output.Conflict)
-            /// 409
             static var conflict: Self {
                 .conflict(.init())
             }
             /// 410
             case gone(Operations.everyStatus.Output.Gone)
-            /// 410
             static var gone: Self {
                 .gone(.init())
             }
             /// 411
             case lengthRequired(Operations.everyStatus.Output.LengthRequired)
-            /// 411
             static var lengthRequired: Self {
                 .lengthRequired(.init())
             }
             /// 412
             case preconditionFailed(Operations.everyStatus.Output.PreconditionFailed)
-            /// 412
             static var preconditionFailed: Self {
                 .preconditionFailed(.init())
             }
             /// 413
             case contentTooLarge(Operations.everyStatus.Output.ContentTooLarge)
-            /// 413
             static var contentTooLarge: Self {
                 .contentTooLarge(.init())
             }
             /// 414
             case uriTooLong(Operations.everyStatus.Output.UriTooLong)
-            /// 414
             static var uriTooLong: Self {
                 .uriTooLong(.init())
             }
             /// 415
             case unsupportedMediaType(Operations.everyStatus.Output.UnsupportedMediaType)
-            /// 415
             static var unsupportedMediaType: Self {
                 .unsupportedMediaType(.init())
             }
             /// 416
             case rangeNotSatisfiable(Operations.everyStatus.Output.RangeNotSatisfiable)
-            /// 416
             static var rangeNotSatisfiable: Self {
                 .rangeNotSatisfiable(.init())
             }
             /// 417
             case expectationFailed(Operations.everyStatus.Output.ExpectationFailed)
-            /// 417
             static var expectationFailed: Self {
                 .expectationFailed(.init())
             }
             /// 418
             case code418(Operations.everyStatus.Output.Code418)
-            /// 418
             static var code418: Self {
                 .code418(.init())
             }
             /// 421
             case misdirectedRequest(Operations.everyStatus.Output.MisdirectedRequest)
-            /// 421
             static var misdirectedRequest: Self {
                 .misdirectedRequest(.init())
             }
             /// 422
             case unprocessableContent(Operations.everyStatus.Output.UnprocessableContent)
-            /// 422
             static var unprocessableContent: Self {
                 .unprocessableContent(.init())
             }
             /// 425
             case tooEarly(Operations.everyStatus.Output.TooEarly)
-            /// 425
             static var tooEarly: Self {
                 .tooEarly(.init())
             }
             /// 426
             case upgradeRequired(Operations.everyStatus.Output.UpgradeRequired)
-            /// 426
             static var upgradeRequired: Self {
                 .upgradeRequired(.init())
             }
             /// 428
             case preconditionRequired(Operations.everyStatus.Output.PreconditionRequired)
-            /// 428
             static var preconditionRequired: Self {
                 .preconditionRequired(.init())
             }
             /// 429
             case tooManyRequests(Operations.everyStatus.Output.TooManyRequests)
-            /// 429
             static var tooManyRequests: Self {
                 .tooManyRequests(.init())
             }
             /// 431
             case requestHeaderFieldsTooLarge(Operations.everyStatus.Output.RequestHeaderFieldsTooLarge)
-            /// 431
             static var requestHeaderFieldsTooLarge: Self {
                 .requestHeaderFieldsTooLarge(.init())
             }
             /// 451
             case unavailableForLegalReasons(Operations.everyStatus.Output.UnavailableForLegalReasons)
-            /// 451
             static var unavailableForLegalReasons: Self {
                 .unavailableForLegalReasons(.init())
             }
             /// 500
             case internalServerError(Operations.everyStatus.Output.InternalServerError)
-            /// 500
             static var internalServerError: Self {
                 .internalServerError(.init())
             }
             /// 501
             case notImplemented(Operations.everyStatus.Output.NotImplemented)
-            /// 501
             static var notImplemented: Self {
                 .notImplemented(.init())
             }
             /// 502
             case badGateway(Operations.everyStatus.Output.BadGateway)
-            /// 502
             static var badGateway: Self {
                 .badGateway(.init())
             }
             /// 503
             case serviceUnavailable(Operations.everyStatus.Output.ServiceUnavailable)
-            /// 503
             static var serviceUnavailable: Self {
                 .serviceUnavailable(.init())
             }
             /// 504
             case gatewayTimeout(Operations.everyStatus.Output.GatewayTimeout)
-            /// 504
             static var gatewayTimeout: Self {
                 .gatewayTimeout(.init())
             }
             /// 505
             case httpVersionNotSupported(Operations.everyStatus.Output.HttpVersionNotSupported)
-            /// 505
             static var httpVersionNotSupported: Self {
                 .httpVersionNotSupported(.init())
             }
             /// 511
             case networkAuthenticationRequired(Operations.everyStatus.Output.NetworkAuthenticationRequired)
-            /// 511
             static var networkAuthenticationRequired: Self {
                 .networkAuthenticationRequired(.init())
             }
             /// 599
             case code599(Operations.everyStatus.Output.Code599)
-            /// 599
             static var code599: Self {
                 .code599(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `continue`; throws when it is another.
             var `continue`: Operations.everyStatus.Output.Continue {
                 get throws {
                     switch self {
@@ -4008,7 +3227,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `switchingProtocols`; throws when it is another.
             var switchingProtocols: Operations.everyStatus.Output.SwitchingProtocols {
                 get throws {
                     switch self {
@@ -4019,7 +3237,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `code102`; throws when it is another.
             var code102: Operations.everyStatus.Output.Code102 {
                 get throws {
                     switch self {
@@ -4030,7 +3247,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `earlyHints`; throws when it is another.
             var earlyHints: Operations.everyStatus.Output.EarlyHints {
                 get throws {
                     switch self {
@@ -4041,7 +3257,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.everyStatus.Output.Ok {
                 get throws {
                     switch self {
@@ -4052,7 +3267,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `created`; throws when it is another.
             var created: Operations.everyStatus.Output.Created {
                 get throws {
                     switch self {
@@ -4063,7 +3277,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `accepted`; throws when it is another.
             var accepted: Operations.everyStatus.Output.Accepted {
                 get throws {
                     switch self {
@@ -4074,7 +3287,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `nonAuthoritativeInformation`; throws when it is another.
             var nonAuthoritativeInformation: Operations.everyStatus.Output.NonAuthoritativeInformation {
                 get throws {
                     switch self {
@@ -4085,7 +3297,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.everyStatus.Output.NoContent {
                 get throws {
                     switch self {
@@ -4096,7 +3307,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `resetContent`; throws when it is another.
             var resetContent: Operations.everyStatus.Output.ResetContent {
                 get throws {
                     switch self {
@@ -4107,7 +3317,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `partialContent`; throws when it is another.
             var partialContent: Operations.everyStatus.Output.PartialContent {
                 get throws {
                     switch self {
@@ -4118,7 +3327,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `multipleChoices`; throws when it is another.
             var multipleChoices: Operations.everyStatus.Output.MultipleChoices {
                 get throws {
                     switch self {
@@ -4129,7 +3337,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `movedPermanently`; throws when it is another.
             var movedPermanently: Operations.everyStatus.Output.MovedPermanently {
                 get throws {
                     switch self {
@@ -4140,7 +3347,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `found`; throws when it is another.
             var found: Operations.everyStatus.Output.Found {
                 get throws {
                     switch self {
@@ -4151,7 +3357,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `seeOther`; throws when it is another.
             var seeOther: Operations.everyStatus.Output.SeeOther {
                 get throws {
                     switch self {
@@ -4162,7 +3367,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notModified`; throws when it is another.
             var notModified: Operations.everyStatus.Output.NotModified {
                 get throws {
                     switch self {
@@ -4173,7 +3377,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `temporaryRedirect`; throws when it is another.
             var temporaryRedirect: Operations.everyStatus.Output.TemporaryRedirect {
                 get throws {
                     switch self {
@@ -4184,7 +3387,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `permanentRedirect`; throws when it is another.
             var permanentRedirect: Operations.everyStatus.Output.PermanentRedirect {
                 get throws {
                     switch self {
@@ -4195,7 +3397,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             var badRequest: Operations.everyStatus.Output.BadRequest {
                 get throws {
                     switch self {
@@ -4206,7 +3407,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unauthorized`; throws when it is another.
             var unauthorized: Operations.everyStatus.Output.Unauthorized {
                 get throws {
                     switch self {
@@ -4217,7 +3417,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `code402`; throws when it is another.
             var code402: Operations.everyStatus.Output.Code402 {
                 get throws {
                     switch self {
@@ -4228,7 +3427,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `forbidden`; throws when it is another.
             var forbidden: Operations.everyStatus.Output.Forbidden {
                 get throws {
                     switch self {
@@ -4239,7 +3437,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             var notFound: Operations.everyStatus.Output.NotFound {
                 get throws {
                     switch self {
@@ -4250,7 +3447,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `methodNotAllowed`; throws when it is another.
             var methodNotAllowed: Operations.everyStatus.Output.MethodNotAllowed {
                 get throws {
                     switch self {
@@ -4261,7 +3457,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notAcceptable`; throws when it is another.
             var notAcceptable: Operations.everyStatus.Output.NotAcceptable {
                 get throws {
                     switch self {
@@ -4272,7 +3467,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `proxyAuthenticationRequired`; throws when it is another.
             var proxyAuthenticationRequired: Operations.everyStatus.Output.ProxyAuthenticationRequired {
                 get throws {
                     switch self {
@@ -4283,7 +3477,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `requestTimeout`; throws when it is another.
             var requestTimeout: Operations.everyStatus.Output.RequestTimeout {
                 get throws {
                     switch self {
@@ -4294,7 +3487,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             var conflict: Operations.everyStatus.Output.Conflict {
                 get throws {
                     switch self {
@@ -4305,7 +3497,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `gone`; throws when it is another.
             var gone: Operations.everyStatus.Output.Gone {
                 get throws {
                     switch self {
@@ -4316,7 +3507,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `lengthRequired`; throws when it is another.
             var lengthRequired: Operations.everyStatus.Output.LengthRequired {
                 get throws {
                     switch self {
@@ -4327,7 +3517,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionFailed`; throws when it is another.
             var preconditionFailed: Operations.everyStatus.Output.PreconditionFailed {
                 get throws {
                     switch self {
@@ -4338,7 +3527,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `contentTooLarge`; throws when it is another.
             var contentTooLarge: Operations.everyStatus.Output.ContentTooLarge {
                 get throws {
                     switch self {
@@ -4349,7 +3537,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `uriTooLong`; throws when it is another.
             var uriTooLong: Operations.everyStatus.Output.UriTooLong {
                 get throws {
                     switch self {
@@ -4360,7 +3547,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unsupportedMediaType`; throws when it is another.
             var unsupportedMediaType: Operations.everyStatus.Output.UnsupportedMediaType {
                 get throws {
                     switch self {
@@ -4371,7 +3557,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `rangeNotSatisfiable`; throws when it is another.
             var rangeNotSatisfiable: Operations.everyStatus.Output.RangeNotSatisfiable {
                 get throws {
                     switch self {
@@ -4382,7 +3567,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `expectationFailed`; throws when it is another.
             var expectationFailed: Operations.everyStatus.Output.ExpectationFailed {
                 get throws {
                     switch self {
@@ -4393,7 +3577,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `code418`; throws when it is another.
             var code418: Operations.everyStatus.Output.Code418 {
                 get throws {
                     switch self {
@@ -4404,7 +3587,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `misdirectedRequest`; throws when it is another.
             var misdirectedRequest: Operations.everyStatus.Output.MisdirectedRequest {
                 get throws {
                     switch self {
@@ -4415,7 +3597,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unprocessableContent`; throws when it is another.
             var unprocessableContent: Operations.everyStatus.Output.UnprocessableContent {
                 get throws {
                     switch self {
@@ -4426,7 +3607,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooEarly`; throws when it is another.
             var tooEarly: Operations.everyStatus.Output.TooEarly {
                 get throws {
                     switch self {
@@ -4437,7 +3617,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `upgradeRequired`; throws when it is another.
             var upgradeRequired: Operations.everyStatus.Output.UpgradeRequired {
                 get throws {
                     switch self {
@@ -4448,7 +3627,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `preconditionRequired`; throws when it is another.
             var preconditionRequired: Operations.everyStatus.Output.PreconditionRequired {
                 get throws {
                     switch self {
@@ -4459,7 +3637,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `tooManyRequests`; throws when it is another.
             var tooManyRequests: Operations.everyStatus.Output.TooManyRequests {
                 get throws {
                     switch self {
@@ -4470,7 +3647,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `requestHeaderFieldsTooLarge`; throws when it is another.
             var requestHeaderFieldsTooLarge: Operations.everyStatus.Output.RequestHeaderFieldsTooLarge {
                 get throws {
                     switch self {
@@ -4481,7 +3657,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `unavailableForLegalReasons`; throws when it is another.
             var unavailableForLegalReasons: Operations.everyStatus.Output.UnavailableForLegalReasons {
                 get throws {
                     switch self {
@@ -4492,7 +3667,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `internalServerError`; throws when it is another.
             var internalServerError: Operations.everyStatus.Output.InternalServerError {
                 get throws {
                     switch self {
@@ -4503,7 +3677,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notImplemented`; throws when it is another.
             var notImplemented: Operations.everyStatus.Output.NotImplemented {
                 get throws {
                     switch self {
@@ -4514,7 +3687,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badGateway`; throws when it is another.
             var badGateway: Operations.everyStatus.Output.BadGateway {
                 get throws {
                     switch self {
@@ -4525,7 +3697,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serviceUnavailable`; throws when it is another.
             var serviceUnavailable: Operations.everyStatus.Output.ServiceUnavailable {
                 get throws {
                     switch self {
@@ -4536,7 +3707,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `gatewayTimeout`; throws when it is another.
             var gatewayTimeout: Operations.everyStatus.Output.GatewayTimeout {
                 get throws {
                     switch self {
@@ -4547,7 +3717,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `httpVersionNotSupported`; throws when it is another.
             var httpVersionNotSupported: Operations.everyStatus.Output.HttpVersionNotSupported {
                 get throws {
                     switch self {
@@ -4558,7 +3727,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `networkAuthenticationRequired`; throws when it is another.
             var networkAuthenticationRequired: Operations.everyStatus.Output.NetworkAuthenticationRequired {
                 get throws {
                     switch self {
@@ -4569,7 +3737,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `code599`; throws when it is another.
             var code599: Operations.everyStatus.Output.Code599 {
                 get throws {
                     switch self {
@@ -4586,78 +3753,19 @@ extension Operations {
     enum everyRange {
         static let id: Swift.String = "everyRange"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.everyRange.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.everyRange.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.everyRange.Input.Headers
             init(headers: Operations.everyRange.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Informational.
-            struct Informational: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// Well.
-            struct Successful: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// Elsewhere.
-            struct Redirection: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// Refused.
-            struct ClientError: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Note)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Components.Schemas.Note {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.everyRange.Output.ClientError.Body
-                init(body: Operations.everyRange.Output.ClientError.Body) {
-                    self.body = body
-                }
-            }
-            /// Nothing there.
-            struct NotFound: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
-            /// Anything else.
-            struct Default: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Note)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Components.Schemas.Note {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.everyRange.Output.Default.Body
-                init(body: Operations.everyRange.Output.Default.Body) {
-                    self.body = body
-                }
-            }
+            typealias Informational = OpenAPISwiftRuntime.EmptyResponse
+            typealias Successful = OpenAPISwiftRuntime.EmptyResponse
+            typealias Redirection = OpenAPISwiftRuntime.EmptyResponse
+            typealias ClientError = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Note>
+            typealias NotFound = OpenAPISwiftRuntime.EmptyResponse
+            typealias Default = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Note>
             /// Informational.
             case informational(statusCode: Swift.Int, Operations.everyRange.Output.Informational)
             /// Well.
@@ -4668,13 +3776,11 @@ extension Operations {
             case clientError(statusCode: Swift.Int, Operations.everyRange.Output.ClientError)
             /// Nothing there.
             case notFound(Operations.everyRange.Output.NotFound)
-            /// Nothing there.
             static var notFound: Self {
                 .notFound(.init())
             }
             /// Anything else.
             case `default`(statusCode: Swift.Int, Operations.everyRange.Output.Default)
-            /// The response if it is `informational`; throws when it is another.
             var informational: Operations.everyRange.Output.Informational {
                 get throws {
                     switch self {
@@ -4685,7 +3791,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `successful`; throws when it is another.
             var successful: Operations.everyRange.Output.Successful {
                 get throws {
                     switch self {
@@ -4696,7 +3801,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `redirection`; throws when it is another.
             var redirection: Operations.everyRange.Output.Redirection {
                 get throws {
                     switch self {
@@ -4707,7 +3811,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `clientError`; throws when it is another.
             var clientError: Operations.everyRange.Output.ClientError {
                 get throws {
                     switch self {
@@ -4718,7 +3821,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             var notFound: Operations.everyRange.Output.NotFound {
                 get throws {
                     switch self {
@@ -4729,7 +3831,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `default`; throws when it is another.
             var `default`: Operations.everyRange.Output.Default {
                 get throws {
                     switch self {
@@ -4741,167 +3842,95 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `GET /failures`.
     enum failing {
         static let id: Swift.String = "failing"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.failing.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.failing.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.failing.Input.Headers
             init(headers: Operations.failing.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// OK
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Note)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Components.Schemas.Note {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
+            typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Note>
+            struct BadRequestJsonPayload: StreamingJSON.JSONCodable, Sendable {
+                struct infoPayload: StreamingJSON.JSONCodable, Sendable {
+                    var why: Swift.String?
+                    /// Creates a `infoPayload`.
+                    init(why: Swift.String? = nil) {
+                        self.why = why
+                    }
+                    enum CodingKeys: Swift.String, CodingKey {
+                        case why = "why"
+                    }
+                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("why")
+                    init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                        var v0: Swift.String? = nil
+                        try reader.beginObject()
+                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            switch key {
+                            case 0:
+                                v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                            default:
+                                try reader.skipValue()
                             }
                         }
+                        self.why = v0
+                    }
+                    func write(json writer: inout StreamingJSON.JSONWriter) {
+                        writer.beginObject()
+                        if let value: Swift.String = self.why {
+                            writer.key("why")
+                            writer.write(value)
+                        }
+                        writer.endObject()
                     }
                 }
-                /// The response's body.
-                var body: Operations.failing.Output.Ok.Body
-                init(body: Operations.failing.Output.Ok.Body) {
-                    self.body = body
+                var code: Swift.Int
+                var info: Operations.failing.Output.BadRequestJsonPayload.infoPayload?
+                /// Creates a `BadRequestJsonPayload`.
+                init(code: Swift.Int, info: Operations.failing.Output.BadRequestJsonPayload.infoPayload? = nil) {
+                    self.code = code
+                    self.info = info
+                }
+                enum CodingKeys: Swift.String, CodingKey {
+                    case code = "code"
+                    case info = "info"
+                }
+                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("code", "info")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.Int? = nil
+                    var v1: Operations.failing.Output.BadRequestJsonPayload.infoPayload? = nil
+                    try reader.beginObject()
+                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            v0 = try reader.readInteger(Swift.Int.self)
+                        case 1:
+                            v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.failing.Output.BadRequestJsonPayload.infoPayload.self)
+                        default:
+                            try reader.skipValue()
+                        }
+                    }
+                    guard let v0 else { throw reader.missingKey("code", in: "BadRequestJsonPayload") }
+                    self.code = v0
+                    self.info = v1
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.key("code")
+                    writer.write(self.code)
+                    if let value: Operations.failing.Output.BadRequestJsonPayload.infoPayload = self.info {
+                        writer.key("info")
+                        writer.write(value)
+                    }
+                    writer.endObject()
                 }
             }
-            /// Inline.
-            struct BadRequest: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    struct jsonPayload: StreamingJSON.JSONCodable, Sendable {
-                        struct infoPayload: StreamingJSON.JSONCodable, Sendable {
-                            var why: Swift.String?
-                            /// Creates a `infoPayload`.
-                            init(why: Swift.String? = nil) {
-                                self.why = why
-                            }
-                            enum CodingKeys: Swift.String, CodingKey {
-                                case why = "why"
-                            }
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("why")
-                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                                var v0: Swift.String? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
-                                    switch key {
-                                    case 0:
-                                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
-                                    default:
-                                        try reader.skipValue()
-                                    }
-                                }
-                                self.why = v0
-                            }
-                            func write(json writer: inout StreamingJSON.JSONWriter) {
-                                writer.beginObject()
-                                if let value: Swift.String = self.why {
-                                    writer.key("why")
-                                    writer.write(value)
-                                }
-                                writer.endObject()
-                            }
-                        }
-                        var code: Swift.Int
-                        var info: Operations.failing.Output.BadRequest.Body.jsonPayload.infoPayload?
-                        /// Creates a `jsonPayload`.
-                        init(
-                            code: Swift.Int,
-                            info: Operations.failing.Output.BadRequest.Body.jsonPayload.infoPayload? = nil
-                        ) {
-                            self.code = code
-                            self.info = info
-                        }
-                        enum CodingKeys: Swift.String, CodingKey {
-                            case code = "code"
-                            case info = "info"
-                        }
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("code", "info")
-                        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                            var v0: Swift.Int? = nil
-                            var v1: Operations.failing.Output.BadRequest.Body.jsonPayload.infoPayload? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
-                                switch key {
-                                case 0:
-                                    v0 = try reader.readInteger(Swift.Int.self)
-                                case 1:
-                                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.failing.Output.BadRequest.Body.jsonPayload.infoPayload.self)
-                                default:
-                                    try reader.skipValue()
-                                }
-                            }
-                            guard let v0 else { throw reader.missingKey("code", in: "jsonPayload") }
-                            self.code = v0
-                            self.info = v1
-                        }
-                        func write(json writer: inout StreamingJSON.JSONWriter) {
-                            writer.beginObject()
-                            writer.key("code")
-                            writer.write(self.code)
-                            if let value: Operations.failing.Output.BadRequest.Body.jsonPayload.infoPayload = self.info {
-                                writer.key("info")
-                                writer.write(value)
-                            }
-                            writer.endObject()
-                        }
-                    }
-                    /// `application/json`
-                    case json(Operations.failing.Output.BadRequest.Body.jsonPayload)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Operations.failing.Output.BadRequest.Body.jsonPayload {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.failing.Output.BadRequest.Body
-                init(body: Operations.failing.Output.BadRequest.Body) {
-                    self.body = body
-                }
-            }
+            typealias BadRequest = OpenAPISwiftRuntime.JSONResponse<Operations.failing.Output.BadRequestJsonPayload>
             /// OK
             case ok(Operations.failing.Output.Ok)
             /// Inline.
@@ -4910,7 +3939,6 @@ extension Operations {
             case notFound(Components.Responses.Missing)
             /// Nothing to say.
             case conflict(Components.Responses.Bare)
-            /// Nothing to say.
             static var conflict: Self {
                 .conflict(.init())
             }
@@ -4918,7 +3946,6 @@ extension Operations {
             case serverError(statusCode: Swift.Int, Components.Responses.Missing)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.failing.Output.Ok {
                 get throws {
                     switch self {
@@ -4929,7 +3956,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `badRequest`; throws when it is another.
             var badRequest: Operations.failing.Output.BadRequest {
                 get throws {
                     switch self {
@@ -4940,7 +3966,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             var notFound: Components.Responses.Missing {
                 get throws {
                     switch self {
@@ -4951,7 +3976,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             var conflict: Components.Responses.Bare {
                 get throws {
                     switch self {
@@ -4962,7 +3986,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `serverError`; throws when it is another.
             var serverError: Components.Responses.Missing {
                 get throws {
                     switch self {
@@ -4974,49 +3997,19 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `GET /negotiated`.
     enum negotiate {
         static let id: Swift.String = "negotiate"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.negotiate.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.negotiate.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.negotiate.AcceptableContentType>
             var headers: Operations.negotiate.Input.Headers
             init(headers: Operations.negotiate.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Three kinds.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
@@ -5025,7 +4018,6 @@ extension Operations {
                     case plainText(OpenAPISwiftRuntime.HTTPBody)
                     /// `application/octet-stream`
                     case binary(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `application/json`; throws when it is another.
                     var json: Components.Schemas.Note {
                         get throws {
                             switch self {
@@ -5036,7 +4028,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `text/plain`; throws when it is another.
                     var plainText: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5047,7 +4038,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `application/octet-stream`; throws when it is another.
                     var binary: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5065,12 +4055,10 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// One kind.
             struct NotFound: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/problem+json`
                     case application_problem_plus_json(Components.Schemas.Note)
-                    /// The body as `application/problem+json`; throws when it is another.
                     var application_problem_plus_json: Components.Schemas.Note {
                         get throws {
                             switch self {
@@ -5092,7 +4080,6 @@ extension Operations {
             case notFound(Operations.negotiate.Output.NotFound)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.negotiate.Output.Ok {
                 get throws {
                     switch self {
@@ -5103,7 +4090,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             var notFound: Operations.negotiate.Output.NotFound {
                 get throws {
                     switch self {
@@ -5158,21 +4144,13 @@ extension Operations {
     enum parameterised {
         static let id: Swift.String = "parameterised"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.parameterised.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.parameterised.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.parameterised.Input.Headers
             init(headers: Operations.parameterised.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// By parameters.
             struct Default: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
@@ -5181,7 +4159,6 @@ extension Operations {
                     case application_json_foo_bar(Components.Schemas.Point)
                     /// `application/json; foo=bar; v=2`
                     case application_json_foo_bar_v__2(Swift.Int)
-                    /// The body as `application/json`; throws when it is another.
                     var json: Components.Schemas.Note {
                         get throws {
                             switch self {
@@ -5192,7 +4169,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `application/json; foo=bar`; throws when it is another.
                     var application_json_foo_bar: Components.Schemas.Point {
                         get throws {
                             switch self {
@@ -5203,7 +4179,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `application/json; foo=bar; v=2`; throws when it is another.
                     var application_json_foo_bar_v__2: Swift.Int {
                         get throws {
                             switch self {
@@ -5223,7 +4198,6 @@ extension Operations {
             }
             /// By parameters.
             case `default`(statusCode: Swift.Int, Operations.parameterised.Output.Default)
-            /// The response if it is `default`; throws when it is another.
             var `default`: Operations.parameterised.Output.Default {
                 get throws {
                     switch self {
@@ -5233,49 +4207,19 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `GET /wildcards`.
     enum wildcards {
         static let id: Swift.String = "wildcards"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.wildcards.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.wildcards.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.wildcards.AcceptableContentType>
             var headers: Operations.wildcards.Input.Headers
             init(headers: Operations.wildcards.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// From general to special.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `*/*`
@@ -5284,7 +4228,6 @@ extension Operations {
                     case text__ast_(OpenAPISwiftRuntime.HTTPBody)
                     /// `text/csv`
                     case csv(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `*/*`; throws when it is another.
                     var any: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5295,7 +4238,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `text/*`; throws when it is another.
                     var text__ast_: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5306,7 +4248,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `text/csv`; throws when it is another.
                     var csv: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5328,7 +4269,6 @@ extension Operations {
             case ok(Operations.wildcards.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.wildcards.Output.Ok {
                 get throws {
                     switch self {
@@ -5378,26 +4318,17 @@ extension Operations {
     enum textWildcard {
         static let id: Swift.String = "textWildcard"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.textWildcard.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.textWildcard.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.textWildcard.AcceptableContentType>
             var headers: Operations.textWildcard.Input.Headers
             init(headers: Operations.textWildcard.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Any text.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/*`
                     case text__ast_(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `text/*`; throws when it is another.
                     var text__ast_: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5417,7 +4348,6 @@ extension Operations {
             case ok(Operations.textWildcard.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.textWildcard.Output.Ok {
                 get throws {
                     switch self {
@@ -5457,21 +4387,13 @@ extension Operations {
     enum answerHeaders {
         static let id: Swift.String = "answerHeaders"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.answerHeaders.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.answerHeaders.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.answerHeaders.Input.Headers
             init(headers: Operations.answerHeaders.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// With header fields.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 struct Headers: OpenAPISwiftRuntime.OperationValue {
                     enum X_hyphen_ColourPayload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
@@ -5521,7 +4443,6 @@ extension Operations {
                     self.headers = headers
                 }
             }
-            /// With optional ones.
             struct NoContent: OpenAPISwiftRuntime.OperationValue {
                 struct Headers: OpenAPISwiftRuntime.OperationValue {
                     var X_hyphen_Text: Swift.String?
@@ -5535,7 +4456,6 @@ extension Operations {
                     self.headers = headers
                 }
             }
-            /// Body and JSON header.
             struct Created: OpenAPISwiftRuntime.OperationValue {
                 struct Headers: OpenAPISwiftRuntime.OperationValue {
                     var X_hyphen_Json: Components.Schemas.Note
@@ -5546,7 +4466,6 @@ extension Operations {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/json`
                     case json(Components.Schemas.Note)
-                    /// The body as `application/json`; throws when it is another.
                     var json: Components.Schemas.Note {
                         get throws {
                             switch self {
@@ -5576,7 +4495,6 @@ extension Operations {
             case created(Operations.answerHeaders.Output.Created)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.answerHeaders.Output.Ok {
                 get throws {
                     switch self {
@@ -5587,7 +4505,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.answerHeaders.Output.NoContent {
                 get throws {
                     switch self {
@@ -5598,7 +4515,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `created`; throws when it is another.
             var created: Operations.answerHeaders.Output.Created {
                 get throws {
                     switch self {
@@ -5610,49 +4526,19 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `GET /streams`.
     enum stream {
         static let id: Swift.String = "stream"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.stream.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.stream.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.stream.AcceptableContentType>
             var headers: Operations.stream.Input.Headers
             init(headers: Operations.stream.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// A stream.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/event-stream`
@@ -5661,7 +4547,6 @@ extension Operations {
                     case application_jsonl(OpenAPISwiftRuntime.HTTPBody)
                     /// `application/json-seq`
                     case application_json_hyphen_seq(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `text/event-stream`; throws when it is another.
                     var text_event_hyphen_stream: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5672,7 +4557,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `application/jsonl`; throws when it is another.
                     var application_jsonl: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5683,7 +4567,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `application/json-seq`; throws when it is another.
                     var application_json_hyphen_seq: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -5705,7 +4588,6 @@ extension Operations {
             case ok(Operations.stream.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.stream.Output.Ok {
                 get throws {
                     switch self {
@@ -5762,7 +4644,6 @@ extension Operations {
                 case application_jsonl(OpenAPISwiftRuntime.HTTPBody)
                 /// `application/json-seq`
                 case application_json_hyphen_seq(OpenAPISwiftRuntime.HTTPBody)
-                /// The body as `text/event-stream`; throws when it is another.
                 var text_event_hyphen_stream: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -5773,7 +4654,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/jsonl`; throws when it is another.
                 var application_jsonl: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -5784,7 +4664,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/json-seq`; throws when it is another.
                 var application_json_hyphen_seq: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -5802,19 +4681,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.sendStream.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.sendStream.Output.NoContent {
                 get throws {
                     switch self {
@@ -5843,19 +4717,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations.get_sol_derived_sol__lcub_id_rcub_.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.get_sol_derived_sol__lcub_id_rcub_.Output.NoContent {
                 get throws {
                     switch self {
@@ -5898,19 +4767,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Seen.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Seen.
             case noContent(Operations._default.Output.NoContent)
-            /// Seen.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations._default.Output.NoContent {
                 get throws {
                     switch self {
@@ -5930,19 +4794,14 @@ extension Operations {
             init() {}
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Nothing.
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias Ok = OpenAPISwiftRuntime.EmptyResponse
             /// Nothing.
             case ok(Operations.head_space_words.Output.Ok)
-            /// Nothing.
             static var ok: Self {
                 .ok(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.head_space_words.Output.Ok {
                 get throws {
                     switch self {
@@ -5962,19 +4821,14 @@ extension Operations {
             init() {}
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Nothing.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Nothing.
             case noContent(Operations.words_period_options.Output.NoContent)
-            /// Nothing.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.words_period_options.Output.NoContent {
                 get throws {
                     switch self {
@@ -5994,19 +4848,14 @@ extension Operations {
             init() {}
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Nothing.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Nothing.
             case noContent(Operations.trace_hyphen_words.Output.NoContent)
-            /// Nothing.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.trace_hyphen_words.Output.NoContent {
                 get throws {
                     switch self {
@@ -6026,19 +4875,14 @@ extension Operations {
             init() {}
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Nothing.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Nothing.
             case noContent(Operations.oldWords.Output.NoContent)
-            /// Nothing.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.oldWords.Output.NoContent {
                 get throws {
                     switch self {

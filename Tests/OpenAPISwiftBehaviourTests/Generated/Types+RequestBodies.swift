@@ -12,7 +12,6 @@ extension Components.RequestBodies {
         case plainText(OpenAPISwiftRuntime.HTTPBody)
         /// `application/octet-stream`
         case binary(OpenAPISwiftRuntime.HTTPBody)
-        /// The body as `application/json`; throws when it is another.
         var json: Components.Schemas.Note {
             get throws {
                 switch self {
@@ -23,7 +22,6 @@ extension Components.RequestBodies {
                 }
             }
         }
-        /// The body as `text/plain`; throws when it is another.
         var plainText: OpenAPISwiftRuntime.HTTPBody {
             get throws {
                 switch self {
@@ -34,7 +32,6 @@ extension Components.RequestBodies {
                 }
             }
         }
-        /// The body as `application/octet-stream`; throws when it is another.
         var binary: OpenAPISwiftRuntime.HTTPBody {
             get throws {
                 switch self {
@@ -46,17 +43,5 @@ extension Components.RequestBodies {
             }
         }
     }
-    enum Required_hyphen_Body: OpenAPISwiftRuntime.OperationValue {
-        /// `application/json`
-        case json(Swift.String)
-        /// The body as `application/json`; throws when it is another.
-        var json: Swift.String {
-            get throws {
-                switch self {
-                case .json(let body):
-                    return body
-                }
-            }
-        }
-    }
+    typealias Required_hyphen_Body = OpenAPISwiftRuntime.JSONBody<Swift.String>
 }

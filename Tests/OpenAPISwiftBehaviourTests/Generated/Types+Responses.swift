@@ -16,7 +16,6 @@ extension Components.Responses {
         enum Body: OpenAPISwiftRuntime.OperationValue {
             /// `application/json`
             case json(Components.Schemas.Note)
-            /// The body as `application/json`; throws when it is another.
             var json: Components.Schemas.Note {
                 get throws {
                     switch self {
@@ -36,7 +35,5 @@ extension Components.Responses {
         }
     }
     /// Nothing to say.
-    struct Bare: OpenAPISwiftRuntime.OperationValue {
-        init() {}
-    }
+    typealias Bare = OpenAPISwiftRuntime.EmptyResponse
 }

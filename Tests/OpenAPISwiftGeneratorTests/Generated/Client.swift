@@ -40,8 +40,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.ListBooks.id,
             method: .get,
-            encode: { (input: Operations.ListBooks.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ListBooks.Output in try await Operations.ListBooks.Output.decode(from: response) }
+            encode: Operations.ListBooks.encode,
+            decode: Operations.ListBooks.decode
         )
     }
     /// - Remark: HTTP `POST /books`.
@@ -50,8 +50,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.AddBook.id,
             method: .post,
-            encode: { (input: Operations.AddBook.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.AddBook.Output in try await Operations.AddBook.Output.decode(from: response) }
+            encode: Operations.AddBook.encode,
+            decode: Operations.AddBook.decode
         )
     }
     /// - Remark: HTTP `GET /books/{bookID}/pages/{page}.txt`.
@@ -60,8 +60,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.ReadPage.id,
             method: .get,
-            encode: { (input: Operations.ReadPage.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ReadPage.Output in try await Operations.ReadPage.Output.decode(from: response) }
+            encode: Operations.ReadPage.encode,
+            decode: Operations.ReadPage.decode
         )
     }
     /// - Remark: HTTP `PUT /books/{bookID}/pages/{page}.txt`.
@@ -70,8 +70,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.WritePage.id,
             method: .put,
-            encode: { (input: Operations.WritePage.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.WritePage.Output in try await Operations.WritePage.Output.decode(from: response) }
+            encode: Operations.WritePage.encode,
+            decode: Operations.WritePage.decode
         )
     }
     /// - Remark: HTTP `DELETE /books/{bookID}/pages/{page}.txt`.
@@ -81,8 +81,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.RemovePage.id,
             method: .delete,
-            encode: { (input: Operations.RemovePage.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.RemovePage.Output in try await Operations.RemovePage.Output.decode(from: response) }
+            encode: Operations.RemovePage.encode,
+            decode: Operations.RemovePage.decode
         )
     }
     /// - Remark: HTTP `POST /members`.
@@ -91,8 +91,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.Enrol.id,
             method: .post,
-            encode: { (input: Operations.Enrol.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.Enrol.Output in try await Operations.Enrol.Output.decode(from: response) }
+            encode: Operations.Enrol.encode,
+            decode: Operations.Enrol.decode
         )
     }
     /// - Remark: HTTP `POST /covers`.
@@ -101,8 +101,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.SendCover.id,
             method: .post,
-            encode: { (input: Operations.SendCover.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.SendCover.Output in try await Operations.SendCover.Output.decode(from: response) }
+            encode: Operations.SendCover.encode,
+            decode: Operations.SendCover.decode
         )
     }
     /// - Remark: HTTP `PUT /shelves`.
@@ -111,8 +111,8 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.FillShelf.id,
             method: .put,
-            encode: { (input: Operations.FillShelf.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.FillShelf.Output in try await Operations.FillShelf.Output.decode(from: response) }
+            encode: Operations.FillShelf.encode,
+            decode: Operations.FillShelf.decode
         )
     }
     /// - Remark: HTTP `POST /notes`.
@@ -121,141 +121,103 @@ public struct Client: APIProtocol {
             input,
             operationID: Operations.locate.id,
             method: .post,
-            encode: { (input: Operations.locate.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.locate.Output in try await Operations.locate.Output.decode(from: response) }
+            encode: Operations.locate.encode,
+            decode: Operations.locate.decode
         )
     }
 }
 
-extension Operations.ListBooks.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ListBooks {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/books")
-        try request.addQuery("limit", self.query.limit)
-        try request.addQuery("tag", self.query.tag)
-        try request.addQuery("shelf", self.query.shelf, style: .form, explode: false)
-        try request.addQuery("price", self.query.price, style: .deepObject, explode: true)
-        try request.addQuery("page", self.query.page)
-        try request.addQuery("lent", self.query.lent)
-        try request.addQuery("since", self.query.since, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-        try request.addQuery("genre", self.query.genre)
-        try request.addHeader("trace", self.headers.trace)
-        try request.addHeader("My-Header", self.headers.myHeader)
-        try request.addJSONHeader("X-Note", self.headers.xNote)
-        request.setAccept(self.headers.accept)
+        try request.addQuery("limit", input.query.limit)
+        try request.addQuery("tag", input.query.tag)
+        try request.addQuery("shelf", input.query.shelf, style: .form, explode: false)
+        try request.addQuery("price", input.query.price, style: .deepObject, explode: true)
+        try request.addQuery("page", input.query.page)
+        try request.addQuery("lent", input.query.lent)
+        try request.addQuery("since", input.query.since, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        try request.addQuery("genre", input.query.genre)
+        try request.addHeader("trace", input.headers.trace)
+        try request.addHeader("My-Header", input.headers.myHeader)
+        try request.addJSONHeader("X-Note", input.headers.xNote)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.ListBooks.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ListBooks.Output.Ok.decode(from: response))
+            let headers = Operations.ListBooks.Output.Ok.Headers(
+                xTotal: try response.requiredHeader("X-Total", .number, Swift.Int.self),
+                xNext: try response.header("X-Next", .string, Swift.String.self),
+                xNote: try response.jsonHeader("X-Note", Components.Schemas.Note.self),
+                xShared: try response.header("X-Shared", .string, Components.Headers.Shared.self)
+            )
+            let body: Operations.ListBooks.Output.Ok.Body
+            switch try response.matchContentType(["application/json", "text/plain"]) {
+            case 0:
+                body = .json(try response.json([Components.Schemas.Book].self))
+            default:
+                body = .plainText(try response.rawBody())
+            }
+            return .ok(Operations.ListBooks.Output.Ok(headers: headers, body: body))
         case 404:
-            return .notFound(try await Operations.ListBooks.Output.NotFound.decode(from: response))
+            return .notFound(.init())
         case 400...499:
-            return .clientError(statusCode: response.statusCode, try await Components.Responses.Problem.decode(from: response))
+            return .clientError(statusCode: response.statusCode, try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ListBooks.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ListBooks.Output.Ok.Headers(
-            xTotal: try response.requiredHeader("X-Total", .number, Swift.Int.self),
-            xNext: try response.header("X-Next", .string, Swift.String.self),
-            xNote: try response.jsonHeader("X-Note", Components.Schemas.Note.self),
-            xShared: try response.header("X-Shared", .string, Components.Headers.Shared.self)
-        )
-        let body: Operations.ListBooks.Output.Ok.Body
-        switch try response.matchContentType(["application/json", "text/plain"]) {
-        case 0:
-            body = .json(try await response.json([Components.Schemas.Book].self))
-        default:
-            body = .plainText(try response.rawBody())
-        }
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.ListBooks.Output.NotFound {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.AddBook.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.AddBook {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/books")
-        try request.addHeader("trace", self.headers.trace)
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try request.addHeader("trace", input.headers.trace)
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.AddBook.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 201:
-            return .created(try await Operations.AddBook.Output.Created.decode(from: response))
+            return .created(try response.jsonResponse())
         case 409:
-            return .conflict(try await Components.Responses.Problem.decode(from: response))
+            return .conflict(try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.AddBook.Output.Created {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.AddBook.Output.Created.Body = .json(try await response.json(Components.Schemas.Book.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.ReadPage.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ReadPage {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/books/")
-        try request.addPath(parameter: self.path.bookID)
+        try request.addPath(parameter: input.path.bookID)
         request.addPath("/pages/")
-        try request.addPath(parameter: self.path.page)
+        try request.addPath(parameter: input.path.page)
         request.addPath(".txt")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.ReadPage.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ReadPage.Output.Ok.decode(from: response))
+            try response.requireContentType("text/plain")
+            let body: Operations.ReadPage.Output.Ok.Body = .plainText(try response.rawBody())
+            return .ok(Operations.ReadPage.Output.Ok(body: body))
         default:
-            return .`default`(statusCode: response.statusCode, try await Components.Responses.Problem.decode(from: response))
+            return .`default`(statusCode: response.statusCode, try response.jsonResponse())
         }
     }
 }
 
-extension Operations.ReadPage.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("text/plain")
-        let body: Operations.ReadPage.Output.Ok.Body = .plainText(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.WritePage.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.WritePage {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/books/")
-        try request.addPath(parameter: self.path.bookID)
+        try request.addPath(parameter: input.path.bookID)
         request.addPath("/pages/")
-        try request.addPath(parameter: self.path.page)
+        try request.addPath(parameter: input.path.page)
         request.addPath(".txt")
-        switch self.body {
+        switch input.body {
         case .binary(let value)?:
             try request.setBody(value, contentType: "application/octet-stream")
         case .json(let value)?:
@@ -266,142 +228,94 @@ extension Operations.WritePage.Input {
             break
         }
     }
-}
-
-extension Operations.WritePage.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.WritePage.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.WritePage.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.RemovePage.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.RemovePage {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/books/")
-        try request.addPath(parameter: self.path.bookID)
+        try request.addPath(parameter: input.path.bookID)
         request.addPath("/pages/")
-        try request.addPath(parameter: self.path.page)
+        try request.addPath(parameter: input.path.page)
         request.addPath(".txt")
     }
-}
-
-extension Operations.RemovePage.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.RemovePage.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.RemovePage.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.Enrol.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.Enrol {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/members")
-        request.setAccept(self.headers.accept)
-        switch self.body {
+        request.setAccept(input.headers.accept)
+        switch input.body {
         case .urlEncodedForm(let value):
             try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
         }
     }
-}
-
-extension Operations.Enrol.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.Enrol.Output.Ok.decode(from: response))
+            try response.requireContentType("application/x-www-form-urlencoded")
+            let body: Operations.Enrol.Output.Ok.Body = .urlEncodedForm(try response.form(.object(["text": .string, "weight": .number], additional: nil), Components.Schemas.Note.self))
+            return .ok(Operations.Enrol.Output.Ok(body: body))
         case 202:
-            return .accepted(try await Operations.Enrol.Output.Accepted.decode(from: response))
+            let body: Operations.Enrol.Output.Accepted.Body
+            switch try response.matchContentType(["application/json", "application/x-www-form-urlencoded"]) {
+            case 0:
+                body = .json(try response.json(Components.Schemas.Note.self))
+            default:
+                body = .urlEncodedForm(try response.form(.object([:], additional: .number), Components.Schemas.Counts.self))
+            }
+            return .accepted(Operations.Enrol.Output.Accepted(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.Enrol.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/x-www-form-urlencoded")
-        let body: Operations.Enrol.Output.Ok.Body = .urlEncodedForm(try await response.form(.object(["text": .string, "weight": .number], additional: nil), Components.Schemas.Note.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.Enrol.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let body: Operations.Enrol.Output.Accepted.Body
-        switch try response.matchContentType(["application/json", "application/x-www-form-urlencoded"]) {
-        case 0:
-            body = .json(try await response.json(Components.Schemas.Note.self))
-        default:
-            body = .urlEncodedForm(try await response.form(.object([:], additional: .number), Components.Schemas.Counts.self))
-        }
-        return Self(body: body)
-    }
-}
-
-extension Operations.SendCover.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.SendCover {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/covers")
-        request.setAccept(self.headers.accept)
-        switch self.body {
+        request.setAccept(input.headers.accept)
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.SendCover.Input.Body.MultipartFormPayload.partRequirements(), { (part: Operations.SendCover.Input.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.SendCover.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.SendCover.Output.Ok.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.SendCover.Output.Ok.Body = .multipartForm(try response.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Components.Schemas.Shelf in try Components.Schemas.Shelf.decode(part: part) }))
+            return .ok(Operations.SendCover.Output.Ok(body: body))
         case 202:
-            return .accepted(try await Operations.SendCover.Output.Accepted.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.SendCover.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.SendCover.Output.Accepted.Body.MultipartFormPayload in try Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.decode(part: part) }))
+            return .accepted(Operations.SendCover.Output.Accepted(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.SendCover.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.SendCover.Output.Ok.Body = .multipartForm(try response.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Components.Schemas.Shelf in try await Components.Schemas.Shelf.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.SendCover.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.SendCover.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.SendCover.Output.Accepted.Body.MultipartFormPayload in try await Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.FillShelf.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.FillShelf {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/shelves")
-        request.setAccept(self.headers.accept)
-        switch self.body {
+        request.setAccept(input.headers.accept)
+        switch input.body {
         case .multipartForm(let value)?:
             try request.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Shelf.partRequirements(), { (part: Components.Schemas.Shelf, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         case .json(let value)?:
@@ -410,92 +324,41 @@ extension Operations.FillShelf.Input {
             break
         }
     }
-}
-
-extension Operations.FillShelf.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.FillShelf.Output.Ok.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.FillShelf.Output.Ok.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.FillShelf.Output.Ok.Body.MultipartFormPayload in try Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.decode(part: part) }))
+            return .ok(Operations.FillShelf.Output.Ok(body: body))
         case 202:
-            return .accepted(try await Operations.FillShelf.Output.Accepted.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.FillShelf.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload in try Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.decode(part: part) }))
+            return .accepted(Operations.FillShelf.Output.Accepted(body: body))
         case 207:
-            return .code207(try await Operations.FillShelf.Output.Code207.decode(from: response))
+            try response.requireContentType("multipart/form-data")
+            let body: Operations.FillShelf.Output.Code207.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.FillShelf.Output.Code207.Body.MultipartFormPayload in try Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.decode(part: part) }))
+            return .code207(Operations.FillShelf.Output.Code207(body: body))
         case 204:
-            return .noContent(try await Operations.FillShelf.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.FillShelf.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.FillShelf.Output.Ok.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.FillShelf.Output.Ok.Body.MultipartFormPayload in try await Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.FillShelf.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.FillShelf.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload in try await Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.FillShelf.Output.Code207 {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("multipart/form-data")
-        let body: Operations.FillShelf.Output.Code207.Body = .multipartForm(try response.multipart(Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.FillShelf.Output.Code207.Body.MultipartFormPayload in try await Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.decode(part: part) }))
-        return Self(body: body)
-    }
-}
-
-extension Operations.FillShelf.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.locate.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.locate {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/notes")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value)?:
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case nil:
-            break
-        }
+        request.setAccept(input.headers.accept)
+        if let body = input.body { try request.setBody(body) }
     }
-}
-
-extension Operations.locate.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.locate.Output.Ok.decode(from: response))
+            return .ok(try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
-    }
-}
-
-extension Operations.locate.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.locate.Output.Ok.Body = .json(try await response.json(Components.Schemas.Everything.self))
-        return Self(body: body)
-    }
-}
-
-extension Components.Responses.Problem {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Components.Responses.Problem.Body = .json(try await response.json(Components.Schemas.Problem.self))
-        return Self(body: body)
     }
 }
 
@@ -539,7 +402,7 @@ extension Components.Schemas.Shelf {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "label":
             try part.requireContentType("text/plain")
@@ -547,7 +410,7 @@ extension Components.Schemas.Shelf {
             return .label(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         default:
             try part.requireContentType("application/json")
-            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try await part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
         }
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
@@ -566,7 +429,7 @@ extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         return .undocumented(part.rawPart)
     }
 }
@@ -575,7 +438,7 @@ extension Operations.FillShelf.Output.Ok.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "only":
             try part.requireContentType("text/plain")
@@ -591,7 +454,7 @@ extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "other":
             try part.requireContentType("text/plain")
@@ -607,7 +470,7 @@ extension Operations.FillShelf.Output.Code207.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("text/plain")
         return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.rawBody(), filename: part.filename, name: part.name))
     }

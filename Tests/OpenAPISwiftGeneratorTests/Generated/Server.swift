@@ -34,81 +34,81 @@ extension APIProtocol {
             operationID: Operations.ListBooks.id,
             method: .get,
             path: "/books",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ListBooks.Input in try await Operations.ListBooks.Input.decode(from: request) },
+            decode: Operations.ListBooks.decode,
             handle: { (handler: Self, input: Operations.ListBooks.Input) async throws -> Operations.ListBooks.Output in try await handler.listBooks(input) },
-            encode: { (output: Operations.ListBooks.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ListBooks.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.AddBook.id,
             method: .post,
             path: "/books",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.AddBook.Input in try await Operations.AddBook.Input.decode(from: request) },
+            decode: Operations.AddBook.decode,
             handle: { (handler: Self, input: Operations.AddBook.Input) async throws -> Operations.AddBook.Output in try await handler.addBook(input) },
-            encode: { (output: Operations.AddBook.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.AddBook.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ReadPage.id,
             method: .get,
             path: "/books/{bookID}/pages/{page}.txt",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ReadPage.Input in try await Operations.ReadPage.Input.decode(from: request) },
+            decode: Operations.ReadPage.decode,
             handle: { (handler: Self, input: Operations.ReadPage.Input) async throws -> Operations.ReadPage.Output in try await handler.readPage(input) },
-            encode: { (output: Operations.ReadPage.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ReadPage.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.WritePage.id,
             method: .put,
             path: "/books/{bookID}/pages/{page}.txt",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.WritePage.Input in try await Operations.WritePage.Input.decode(from: request) },
+            decode: Operations.WritePage.decode,
             handle: { (handler: Self, input: Operations.WritePage.Input) async throws -> Operations.WritePage.Output in try await handler.writePage(input) },
-            encode: { (output: Operations.WritePage.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.WritePage.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.RemovePage.id,
             method: .delete,
             path: "/books/{bookID}/pages/{page}.txt",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.RemovePage.Input in try await Operations.RemovePage.Input.decode(from: request) },
+            decode: Operations.RemovePage.decode,
             handle: { (handler: Self, input: Operations.RemovePage.Input) async throws -> Operations.RemovePage.Output in try await deprecatedCalls().removePage(handler, input) },
-            encode: { (output: Operations.RemovePage.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.RemovePage.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.Enrol.id,
             method: .post,
             path: "/members",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.Enrol.Input in try await Operations.Enrol.Input.decode(from: request) },
+            decode: Operations.Enrol.decode,
             handle: { (handler: Self, input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output in try await handler.enrol(input) },
-            encode: { (output: Operations.Enrol.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.Enrol.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.SendCover.id,
             method: .post,
             path: "/covers",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.SendCover.Input in try await Operations.SendCover.Input.decode(from: request) },
+            decode: Operations.SendCover.decode,
             handle: { (handler: Self, input: Operations.SendCover.Input) async throws -> Operations.SendCover.Output in try await handler.sendCover(input) },
-            encode: { (output: Operations.SendCover.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.SendCover.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.FillShelf.id,
             method: .put,
             path: "/shelves",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.FillShelf.Input in try await Operations.FillShelf.Input.decode(from: request) },
+            decode: Operations.FillShelf.decode,
             handle: { (handler: Self, input: Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output in try await handler.fillShelf(input) },
-            encode: { (output: Operations.FillShelf.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.FillShelf.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.locate.id,
             method: .post,
             path: "/notes",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.locate.Input in try await Operations.locate.Input.decode(from: request) },
+            decode: Operations.locate.decode,
             handle: { (handler: Self, input: Operations.locate.Input) async throws -> Operations.locate.Output in try await handler.locate(input) },
-            encode: { (output: Operations.locate.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.locate.encode
         )
     }
 }
@@ -128,8 +128,9 @@ private func deprecatedCalls() -> any DeprecatedCalls.Type {
     DeprecatedCallers.self
 }
 
-extension Operations.ListBooks.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ListBooks {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.ListBooks.Input.Query(
             limit: try request.query("limit", .number, Swift.Int32.self),
             tag: try request.query("tag", .array(.string), [Swift.String].self),
@@ -146,19 +147,28 @@ extension Operations.ListBooks.Input {
             xNote: try request.jsonHeader("X-Note", Components.Schemas.Note.self),
             accept: try request.accept()
         )
-        return Self(query: query, headers: headers)
+        return Input(query: query, headers: headers)
     }
-}
-
-extension Operations.ListBooks.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Total", value.headers.xTotal)
+            try response.addHeader("X-Next", value.headers.xNext)
+            try response.addJSONHeader("X-Note", value.headers.xNote)
+            try response.addHeader("X-Shared", value.headers.xShared)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
         case .clientError(let statusCode, let value):
-            response.setStatus(statusCode)
-            try value.encode(into: &response)
+            try response.set(statusCode, value)
         case .notFound:
             response.setStatus(404)
         case .undocumented(let statusCode, let payload):
@@ -167,59 +177,35 @@ extension Operations.ListBooks.Output {
     }
 }
 
-extension Operations.ListBooks.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Total", self.headers.xTotal)
-        try response.addHeader("X-Next", self.headers.xNext)
-        try response.addJSONHeader("X-Note", self.headers.xNote)
-        try response.addHeader("X-Shared", self.headers.xShared)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case .plainText(let value):
-            try response.setBody(value, contentType: "text/plain")
-        }
-    }
-}
-
-extension Operations.AddBook.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.AddBook {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.AddBook.Input.Headers(
             trace: try request.header("trace", .string, Swift.String.self),
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.AddBook.Input.Body = .json(try await request.json(Components.Schemas.Book.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.AddBook.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.AddBook.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .created(let value):
-            response.setStatus(201)
-            try value.encode(into: &response)
+            try response.set(201, value)
         case .conflict(let value):
-            response.setStatus(409)
-            try value.encode(into: &response)
+            try response.set(409, value)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.AddBook.Output.Created {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.ReadPage.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ReadPage {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.ReadPage.Input.Path(
             bookID: try request.path("bookID", .string, Components.Parameters.BookID.self),
             page: try request.path("page", .number, Swift.Int.self)
@@ -227,34 +213,29 @@ extension Operations.ReadPage.Input {
         let headers = Operations.ReadPage.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.ReadPage.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
         case .`default`(let statusCode, let value):
-            response.setStatus(statusCode)
-            try value.encode(into: &response)
+            try response.set(statusCode, value)
         }
     }
 }
 
-extension Operations.ReadPage.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .plainText(let value):
-            try response.setBody(value, contentType: "text/plain")
-        }
-    }
-}
-
-extension Operations.WritePage.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.WritePage {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.WritePage.Input.Path(
             bookID: try request.path("bookID", .string, Components.Parameters.BookID.self),
             page: try request.path("page", .number, Swift.Int.self)
@@ -265,18 +246,19 @@ extension Operations.WritePage.Input {
             case 0:
                 body = .binary(try request.rawBody())
             case 1:
-                body = .json(try await request.json(Operations.WritePage.Input.Body.JsonPayload.self))
+                body = .json(try request.json(Operations.WritePage.Input.Body.JsonPayload.self))
             default:
                 body = .plainText(try request.rawBody())
             }
         }
-        return Self(path: path, body: body)
+        return Input(path: path, body: body)
     }
-}
-
-extension Operations.WritePage.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -285,19 +267,21 @@ extension Operations.WritePage.Output {
     }
 }
 
-extension Operations.RemovePage.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.RemovePage {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.RemovePage.Input.Path(
             bookID: try request.path("bookID", .string, Components.Parameters.BookID.self),
             page: try request.path("page", .number, Swift.Int.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.RemovePage.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -306,98 +290,79 @@ extension Operations.RemovePage.Output {
     }
 }
 
-extension Operations.Enrol.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.Enrol {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.Enrol.Input.Headers(
             accept: try request.accept()
         )
         try request.requireContentType("application/x-www-form-urlencoded")
-        let body: Operations.Enrol.Input.Body = .urlEncodedForm(try await request.form(.object(["name": .string, "tags": .array(.string), "years": .array(.number), "age": .number, "active": .boolean, "joined": .string, "genre": .string], additional: nil), Operations.Enrol.Input.Body.UrlEncodedFormPayload.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.Enrol.Input.Body = .urlEncodedForm(try request.form(.object(["name": .string, "tags": .array(.string), "years": .array(.number), "age": .number, "active": .boolean, "joined": .string, "genre": .string], additional: nil), Operations.Enrol.Input.Body.UrlEncodedFormPayload.self))
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.Enrol.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .urlEncodedForm(let value):
+                try response.setFormBody(value, contentType: "application/x-www-form-urlencoded")
+            }
         case .accepted(let value):
             response.setStatus(202)
-            try value.encode(into: &response)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .urlEncodedForm(let value):
+                try response.setFormBody(value, contentType: "application/x-www-form-urlencoded")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.Enrol.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .urlEncodedForm(let value):
-            try response.setFormBody(value, contentType: "application/x-www-form-urlencoded")
-        }
-    }
-}
-
-extension Operations.Enrol.Output.Accepted {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case .urlEncodedForm(let value):
-            try response.setFormBody(value, contentType: "application/x-www-form-urlencoded")
-        }
-    }
-}
-
-extension Operations.SendCover.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.SendCover {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.SendCover.Input.Headers(
             accept: try request.accept()
         )
         try request.requireContentType("multipart/form-data")
-        let body: Operations.SendCover.Input.Body = .multipartForm(try request.multipart(Operations.SendCover.Input.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.SendCover.Input.Body.MultipartFormPayload in try await Operations.SendCover.Input.Body.MultipartFormPayload.decode(part: part) }))
-        return Self(headers: headers, body: body)
+        let body: Operations.SendCover.Input.Body = .multipartForm(try request.multipart(Operations.SendCover.Input.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.SendCover.Input.Body.MultipartFormPayload in try Operations.SendCover.Input.Body.MultipartFormPayload.decode(part: part) }))
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.SendCover.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Shelf.partRequirements(), { (part: Components.Schemas.Shelf, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .accepted(let value):
             response.setStatus(202)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: Operations.SendCover.Output.Accepted.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.SendCover.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Components.Schemas.Shelf.partRequirements(), { (part: Components.Schemas.Shelf, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.SendCover.Output.Accepted {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.SendCover.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: Operations.SendCover.Output.Accepted.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.FillShelf.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.FillShelf {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.FillShelf.Input.Headers(
             accept: try request.accept()
         )
@@ -405,27 +370,37 @@ extension Operations.FillShelf.Input {
         if request.hasBody {
             switch try request.matchContentType(["multipart/form-data", "application/json"]) {
             case 0:
-                body = .multipartForm(try request.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Components.Schemas.Shelf in try await Components.Schemas.Shelf.decode(part: part) }))
+                body = .multipartForm(try request.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Components.Schemas.Shelf in try Components.Schemas.Shelf.decode(part: part) }))
             default:
-                body = .json(try await request.json(Components.Schemas.Note.self))
+                body = .json(try request.json(Components.Schemas.Note.self))
             }
         }
-        return Self(headers: headers, body: body)
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.FillShelf.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Ok.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .accepted(let value):
             response.setStatus(202)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .code207(let value):
             response.setStatus(207)
-            try value.encode(into: &response)
+            switch value.body {
+            case .multipartForm(let value):
+                try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Code207.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+            }
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -434,73 +409,28 @@ extension Operations.FillShelf.Output {
     }
 }
 
-extension Operations.FillShelf.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Ok.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.FillShelf.Output.Accepted {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.FillShelf.Output.Code207 {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .multipartForm(let value):
-            try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.FillShelf.Output.Code207.Body.MultipartFormPayload.partRequirements(), { (part: Operations.FillShelf.Output.Code207.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
-        }
-    }
-}
-
-extension Operations.locate.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.locate {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.locate.Input.Headers(
             accept: try request.accept()
         )
         var body: Components.RequestBodies.NoteBody? = nil
         if request.hasBody {
-            try request.requireContentType("application/json")
-            body = .json(try await request.json(Components.Schemas.Everything.self))
+            body = try request.jsonBody()
         }
-        return Self(headers: headers, body: body)
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.locate.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
-            response.setStatus(200)
-            try value.encode(into: &response)
+            try response.set(200, value)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
-        }
-    }
-}
-
-extension Operations.locate.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Components.Responses.Problem {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -509,7 +439,7 @@ extension Components.Schemas.Shelf {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "label":
             try part.requireContentType("text/plain")
@@ -517,7 +447,7 @@ extension Components.Schemas.Shelf {
             return .label(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         default:
             try part.requireContentType("application/json")
-            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try await part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
         }
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
@@ -589,7 +519,7 @@ extension Operations.SendCover.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "title":
             try part.requireContentType("text/plain")
@@ -608,11 +538,11 @@ extension Operations.SendCover.Input.Body.MultipartFormPayload {
             let headers = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers(
                 xKind: try part.header("X-Kind", .string, Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers.XKindPayload.self)
             )
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload(headers: headers, body: try await part.json(Components.Schemas.Note.self))
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload(headers: headers, body: try part.json(Components.Schemas.Note.self))
             return .note(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "details":
             try part.requireContentType("application/json")
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload(body: try await part.json(Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload.self))
+            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload(body: try part.json(Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload.self))
             return .details(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "scan":
             try part.requireContentType("image/png")

@@ -155,7 +155,6 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// A page.
             public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 public struct Headers: OpenAPISwiftRuntime.OperationValue {
                     public var xTotal: Swift.Int
@@ -180,7 +179,6 @@ extension Operations {
                     case json([Components.Schemas.Book])
                     /// `text/plain`
                     case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `application/json`; throws when it is another.
                     public var json: [Components.Schemas.Book] {
                         get throws {
                             switch self {
@@ -191,7 +189,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `text/plain`; throws when it is another.
                     public var plainText: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -215,23 +212,18 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Nothing there.
-            public struct NotFound: OpenAPISwiftRuntime.OperationValue {
-                public init() {}
-            }
+            public typealias NotFound = OpenAPISwiftRuntime.EmptyResponse
             /// A page.
             case ok(Operations.ListBooks.Output.Ok)
             /// What went wrong.
             case clientError(statusCode: Swift.Int, Components.Responses.Problem)
             /// Nothing there.
             case notFound(Operations.ListBooks.Output.NotFound)
-            /// Nothing there.
             public static var notFound: Self {
                 .notFound(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             public var ok: Operations.ListBooks.Output.Ok {
                 get throws {
                     switch self {
@@ -242,7 +234,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `clientError`; throws when it is another.
             public var clientError: Components.Responses.Problem {
                 get throws {
                     switch self {
@@ -253,7 +244,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             public var notFound: Operations.ListBooks.Output.NotFound {
                 get throws {
                     switch self {
@@ -301,29 +291,16 @@ extension Operations {
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public struct Headers: OpenAPISwiftRuntime.OperationValue {
                 public var trace: Swift.String?
-                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AddBook.AcceptableContentType>]
+                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<OpenAPISwiftRuntime.JSONContentType>]
                 public init(
                     trace: Swift.String? = nil,
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AddBook.AcceptableContentType>] = .defaultValues()
+                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<OpenAPISwiftRuntime.JSONContentType>] = .defaultValues()
                 ) {
                     self.trace = trace
                     self.accept = accept
                 }
             }
-            @frozen
-            public enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.Book)
-                /// The body as `application/json`; throws when it is another.
-                public var json: Components.Schemas.Book {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            public typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Book>
             public var headers: Operations.AddBook.Input.Headers
             public var body: Operations.AddBook.Input.Body
             public init(headers: Operations.AddBook.Input.Headers = .init(), body: Operations.AddBook.Input.Body) {
@@ -333,35 +310,13 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Added.
-            public struct Created: OpenAPISwiftRuntime.OperationValue {
-                @frozen
-                public enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Book)
-                    /// The body as `application/json`; throws when it is another.
-                    public var json: Components.Schemas.Book {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                public var body: Operations.AddBook.Output.Created.Body
-                public init(body: Operations.AddBook.Output.Created.Body) {
-                    self.body = body
-                }
-            }
+            public typealias Created = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Book>
             /// Added.
             case created(Operations.AddBook.Output.Created)
             /// What went wrong.
             case conflict(Components.Responses.Problem)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `created`; throws when it is another.
             public var created: Operations.AddBook.Output.Created {
                 get throws {
                     switch self {
@@ -372,7 +327,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `conflict`; throws when it is another.
             public var conflict: Components.Responses.Problem {
                 get throws {
                     switch self {
@@ -384,30 +338,7 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        public enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            public init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            public var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            public static var allCases: [Self] {
-                [.json]
-            }
-        }
+        public typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `GET /books/{bookID}/pages/{page}.txt`.
     public enum ReadPage {
@@ -421,14 +352,7 @@ extension Operations {
                     self.page = page
                 }
             }
-            public struct Headers: OpenAPISwiftRuntime.OperationValue {
-                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ReadPage.AcceptableContentType>]
-                public init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ReadPage.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.ReadPage.AcceptableContentType>
             public var path: Operations.ReadPage.Input.Path
             public var headers: Operations.ReadPage.Input.Headers
             public init(path: Operations.ReadPage.Input.Path, headers: Operations.ReadPage.Input.Headers = .init()) {
@@ -438,13 +362,11 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Text.
             public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/plain`
                     case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `text/plain`; throws when it is another.
                     public var plainText: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -464,7 +386,6 @@ extension Operations {
             case ok(Operations.ReadPage.Output.Ok)
             /// What went wrong.
             case `default`(statusCode: Swift.Int, Components.Responses.Problem)
-            /// The response if it is `ok`; throws when it is another.
             public var ok: Operations.ReadPage.Output.Ok {
                 get throws {
                     switch self {
@@ -475,7 +396,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `default`; throws when it is another.
             public var `default`: Components.Responses.Problem {
                 get throws {
                     switch self {
@@ -568,7 +488,6 @@ extension Operations {
                 case json(Operations.WritePage.Input.Body.JsonPayload)
                 /// `text/plain`
                 case plainText(OpenAPISwiftRuntime.HTTPBody)
-                /// The body as `application/octet-stream`; throws when it is another.
                 public var binary: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -579,7 +498,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/json`; throws when it is another.
                 public var json: Operations.WritePage.Input.Body.JsonPayload {
                     get throws {
                         switch self {
@@ -590,7 +508,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `text/plain`; throws when it is another.
                 public var plainText: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -611,19 +528,14 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Written.
-            public struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                public init() {}
-            }
+            public typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Written.
             case noContent(Operations.WritePage.Output.NoContent)
-            /// Written.
             public static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             public var noContent: Operations.WritePage.Output.NoContent {
                 get throws {
                     switch self {
@@ -655,19 +567,14 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Gone.
-            public struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                public init() {}
-            }
+            public typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Gone.
             case noContent(Operations.RemovePage.Output.NoContent)
-            /// Gone.
             public static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             public var noContent: Operations.RemovePage.Output.NoContent {
                 get throws {
                     switch self {
@@ -684,14 +591,7 @@ extension Operations {
     public enum Enrol {
         public static let id: Swift.String = "enrol"
         public struct Input: OpenAPISwiftRuntime.OperationValue {
-            public struct Headers: OpenAPISwiftRuntime.OperationValue {
-                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.Enrol.AcceptableContentType>]
-                public init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.Enrol.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.Enrol.AcceptableContentType>
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
                 public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
@@ -800,7 +700,6 @@ extension Operations {
                 }
                 /// `application/x-www-form-urlencoded`
                 case urlEncodedForm(Operations.Enrol.Input.Body.UrlEncodedFormPayload)
-                /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                 public var urlEncodedForm: Operations.Enrol.Input.Body.UrlEncodedFormPayload {
                     get throws {
                         switch self {
@@ -819,13 +718,11 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Enrolled.
             public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/x-www-form-urlencoded`
                     case urlEncodedForm(Components.Schemas.Note)
-                    /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                     public var urlEncodedForm: Components.Schemas.Note {
                         get throws {
                             switch self {
@@ -841,7 +738,6 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Waiting.
             public struct Accepted: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -849,7 +745,6 @@ extension Operations {
                     case json(Components.Schemas.Note)
                     /// `application/x-www-form-urlencoded`
                     case urlEncodedForm(Components.Schemas.Counts)
-                    /// The body as `application/json`; throws when it is another.
                     public var json: Components.Schemas.Note {
                         get throws {
                             switch self {
@@ -860,7 +755,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                     public var urlEncodedForm: Components.Schemas.Counts {
                         get throws {
                             switch self {
@@ -884,7 +778,6 @@ extension Operations {
             case accepted(Operations.Enrol.Output.Accepted)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             public var ok: Operations.Enrol.Output.Ok {
                 get throws {
                     switch self {
@@ -895,7 +788,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `accepted`; throws when it is another.
             public var accepted: Operations.Enrol.Output.Accepted {
                 get throws {
                     switch self {
@@ -941,14 +833,7 @@ extension Operations {
     public enum SendCover {
         public static let id: Swift.String = "sendCover"
         public struct Input: OpenAPISwiftRuntime.OperationValue {
-            public struct Headers: OpenAPISwiftRuntime.OperationValue {
-                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.SendCover.AcceptableContentType>]
-                public init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.SendCover.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.SendCover.AcceptableContentType>
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
                 @frozen
@@ -1090,7 +975,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Input.Body.MultipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Input.Body.MultipartFormPayload> {
                     get throws {
                         switch self {
@@ -1112,13 +996,11 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Sent back.
             public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf> {
                         get throws {
                             switch self {
@@ -1134,7 +1016,6 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Anything.
             public struct Accepted: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -1145,7 +1026,6 @@ extension Operations {
                     }
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Output.Accepted.Body.MultipartFormPayload>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.SendCover.Output.Accepted.Body.MultipartFormPayload> {
                         get throws {
                             switch self {
@@ -1167,7 +1047,6 @@ extension Operations {
             case accepted(Operations.SendCover.Output.Accepted)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             public var ok: Operations.SendCover.Output.Ok {
                 get throws {
                     switch self {
@@ -1178,7 +1057,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `accepted`; throws when it is another.
             public var accepted: Operations.SendCover.Output.Accepted {
                 get throws {
                     switch self {
@@ -1219,21 +1097,13 @@ extension Operations {
     public enum FillShelf {
         public static let id: Swift.String = "fillShelf"
         public struct Input: OpenAPISwiftRuntime.OperationValue {
-            public struct Headers: OpenAPISwiftRuntime.OperationValue {
-                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FillShelf.AcceptableContentType>]
-                public init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.FillShelf.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.FillShelf.AcceptableContentType>
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf>)
                 /// `application/json`
                 case json(Components.Schemas.Note)
-                /// The body as `multipart/form-data`; throws when it is another.
                 public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Shelf> {
                     get throws {
                         switch self {
@@ -1244,7 +1114,6 @@ extension Operations {
                         }
                     }
                 }
-                /// The body as `application/json`; throws when it is another.
                 public var json: Components.Schemas.Note {
                     get throws {
                         switch self {
@@ -1268,7 +1137,6 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Closed.
             public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -1285,7 +1153,6 @@ extension Operations {
                     }
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Ok.Body.MultipartFormPayload>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Ok.Body.MultipartFormPayload> {
                         get throws {
                             switch self {
@@ -1301,7 +1168,6 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Open.
             public struct Accepted: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -1320,7 +1186,6 @@ extension Operations {
                     }
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload> {
                         get throws {
                             switch self {
@@ -1336,7 +1201,6 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Texts.
             public struct Code207: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 public enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -1347,7 +1211,6 @@ extension Operations {
                     }
                     /// `multipart/form-data`
                     case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Code207.Body.MultipartFormPayload>)
-                    /// The body as `multipart/form-data`; throws when it is another.
                     public var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.FillShelf.Output.Code207.Body.MultipartFormPayload> {
                         get throws {
                             switch self {
@@ -1363,10 +1226,7 @@ extension Operations {
                     self.body = body
                 }
             }
-            /// Filled.
-            public struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                public init() {}
-            }
+            public typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// Closed.
             case ok(Operations.FillShelf.Output.Ok)
             /// Open.
@@ -1375,13 +1235,11 @@ extension Operations {
             case code207(Operations.FillShelf.Output.Code207)
             /// Filled.
             case noContent(Operations.FillShelf.Output.NoContent)
-            /// Filled.
             public static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             public var ok: Operations.FillShelf.Output.Ok {
                 get throws {
                     switch self {
@@ -1392,7 +1250,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `accepted`; throws when it is another.
             public var accepted: Operations.FillShelf.Output.Accepted {
                 get throws {
                     switch self {
@@ -1403,7 +1260,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `code207`; throws when it is another.
             public var code207: Operations.FillShelf.Output.Code207 {
                 get throws {
                     switch self {
@@ -1414,7 +1270,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `noContent`; throws when it is another.
             public var noContent: Operations.FillShelf.Output.NoContent {
                 get throws {
                     switch self {
@@ -1455,14 +1310,7 @@ extension Operations {
     public enum locate {
         public static let id: Swift.String = "find_it"
         public struct Input: OpenAPISwiftRuntime.OperationValue {
-            public struct Headers: OpenAPISwiftRuntime.OperationValue {
-                public var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.locate.AcceptableContentType>]
-                public init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.locate.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             public var headers: Operations.locate.Input.Headers
             public var body: Components.RequestBodies.NoteBody?
             public init(
@@ -1475,33 +1323,11 @@ extension Operations {
         }
         @frozen
         public enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Found.
-            public struct Ok: OpenAPISwiftRuntime.OperationValue {
-                @frozen
-                public enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Everything)
-                    /// The body as `application/json`; throws when it is another.
-                    public var json: Components.Schemas.Everything {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                public var body: Operations.locate.Output.Ok.Body
-                public init(body: Operations.locate.Output.Ok.Body) {
-                    self.body = body
-                }
-            }
+            public typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Everything>
             /// Found.
             case ok(Operations.locate.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             public var ok: Operations.locate.Output.Ok {
                 get throws {
                     switch self {
@@ -1513,29 +1339,6 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        public enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            public init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            public var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            public static var allCases: [Self] {
-                [.json]
-            }
-        }
+        public typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
 }

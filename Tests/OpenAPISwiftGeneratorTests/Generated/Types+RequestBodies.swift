@@ -5,18 +5,5 @@
 internal import StreamingJSON
 
 extension Components.RequestBodies {
-    @frozen
-    public enum NoteBody: OpenAPISwiftRuntime.OperationValue {
-        /// `application/json`
-        case json(Components.Schemas.Everything)
-        /// The body as `application/json`; throws when it is another.
-        public var json: Components.Schemas.Everything {
-            get throws {
-                switch self {
-                case .json(let body):
-                    return body
-                }
-            }
-        }
-    }
+    public typealias NoteBody = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Everything>
 }

@@ -6,25 +6,5 @@ internal import StreamingJSON
 
 extension Components.Responses {
     /// What went wrong.
-    public struct Problem: OpenAPISwiftRuntime.OperationValue {
-        @frozen
-        public enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.Problem)
-            /// The body as `application/json`; throws when it is another.
-            public var json: Components.Schemas.Problem {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
-        /// The response's body.
-        public var body: Components.Responses.Problem.Body
-        public init(body: Components.Responses.Problem.Body) {
-            self.body = body
-        }
-    }
+    public typealias Problem = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
 }
