@@ -40,8 +40,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.ListSightings.id,
             method: .get,
-            encode: { (input: Operations.ListSightings.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ListSightings.Output in try await Operations.ListSightings.Output.decode(from: response) }
+            encode: Operations.ListSightings.encode,
+            decode: Operations.ListSightings.decode
         )
     }
     /// - Remark: HTTP `POST /sightings`.
@@ -50,8 +50,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.AddSighting.id,
             method: .post,
-            encode: { (input: Operations.AddSighting.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.AddSighting.Output in try await Operations.AddSighting.Output.decode(from: response) }
+            encode: Operations.AddSighting.encode,
+            decode: Operations.AddSighting.decode
         )
     }
     /// - Remark: HTTP `GET /sightings/{id}`.
@@ -60,8 +60,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.GetSighting.id,
             method: .get,
-            encode: { (input: Operations.GetSighting.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.GetSighting.Output in try await Operations.GetSighting.Output.decode(from: response) }
+            encode: Operations.GetSighting.encode,
+            decode: Operations.GetSighting.decode
         )
     }
     /// - Remark: HTTP `DELETE /sightings/{id}`.
@@ -70,8 +70,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.RemoveSighting.id,
             method: .delete,
-            encode: { (input: Operations.RemoveSighting.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.RemoveSighting.Output in try await Operations.RemoveSighting.Output.decode(from: response) }
+            encode: Operations.RemoveSighting.encode,
+            decode: Operations.RemoveSighting.decode
         )
     }
     /// - Remark: HTTP `GET /sightings/{id}/song`.
@@ -80,8 +80,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.GetSong.id,
             method: .get,
-            encode: { (input: Operations.GetSong.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.GetSong.Output in try await Operations.GetSong.Output.decode(from: response) }
+            encode: Operations.GetSong.encode,
+            decode: Operations.GetSong.decode
         )
     }
     /// - Remark: HTTP `PUT /sightings/{id}/song`.
@@ -90,8 +90,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.PutSong.id,
             method: .put,
-            encode: { (input: Operations.PutSong.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.PutSong.Output in try await Operations.PutSong.Output.decode(from: response) }
+            encode: Operations.PutSong.encode,
+            decode: Operations.PutSong.decode
         )
     }
     /// - Remark: HTTP `POST /reports`.
@@ -100,8 +100,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.SendReport.id,
             method: .post,
-            encode: { (input: Operations.SendReport.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.SendReport.Output in try await Operations.SendReport.Output.decode(from: response) }
+            encode: Operations.SendReport.encode,
+            decode: Operations.SendReport.decode
         )
     }
     /// - Remark: HTTP `GET /feed`.
@@ -110,8 +110,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.WatchSightings.id,
             method: .get,
-            encode: { (input: Operations.WatchSightings.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.WatchSightings.Output in try await Operations.WatchSightings.Output.decode(from: response) }
+            encode: Operations.WatchSightings.encode,
+            decode: Operations.WatchSightings.decode
         )
     }
     /// - Remark: HTTP `GET /export`.
@@ -122,8 +122,8 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.ExportSightings.id,
             method: .get,
-            encode: { (input: Operations.ExportSightings.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.ExportSightings.Output in try await Operations.ExportSightings.Output.decode(from: response) }
+            encode: Operations.ExportSightings.encode,
+            decode: Operations.ExportSightings.decode
         )
     }
     /// - Remark: HTTP `POST /logins`.
@@ -132,311 +132,200 @@ struct Client: APIProtocol {
             input,
             operationID: Operations.LogIn.id,
             method: .post,
-            encode: { (input: Operations.LogIn.Input, request: inout OpenAPISwiftRuntime.ClientRequest) throws -> Swift.Void in try input.encode(into: &request) },
-            decode: { (response: OpenAPISwiftRuntime.ClientResponse) async throws -> Operations.LogIn.Output in try await Operations.LogIn.Output.decode(from: response) }
+            encode: Operations.LogIn.encode,
+            decode: Operations.LogIn.decode
         )
     }
 }
 
-extension Operations.ListSightings.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ListSightings {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings")
-        try request.addQuery("limit", self.query.limit)
-        try request.addQuery("status", self.query.status)
-        try request.addHeader("X-Request-ID", self.headers.xRequestID)
-        request.setAccept(self.headers.accept)
+        try request.addQuery("limit", input.query.limit)
+        try request.addQuery("status", input.query.status)
+        try request.addHeader("X-Request-ID", input.headers.xRequestID)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.ListSightings.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ListSightings.Output.Ok.decode(from: response))
+            let headers = Operations.ListSightings.Output.Ok.Headers(
+                xTotalCount: try response.requiredHeader("X-Total-Count", .number, Swift.Int.self)
+            )
+            let body: Operations.ListSightings.Output.Ok.Body
+            switch try response.matchContentType(["application/json", "text/csv"]) {
+            case 0:
+                body = .json(try response.json([Components.Schemas.Sighting].self))
+            default:
+                body = .csv(try response.rawBody())
+            }
+            return .ok(Operations.ListSightings.Output.Ok(headers: headers, body: body))
         default:
-            return .`default`(statusCode: response.statusCode, try await Components.Responses.Problem.decode(from: response))
+            return .`default`(statusCode: response.statusCode, try response.jsonResponse())
         }
     }
 }
 
-extension Operations.ListSightings.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        let headers = Operations.ListSightings.Output.Ok.Headers(
-            xTotalCount: try response.requiredHeader("X-Total-Count", .number, Swift.Int.self)
-        )
-        let body: Operations.ListSightings.Output.Ok.Body
-        switch try response.matchContentType(["application/json", "text/csv"]) {
-        case 0:
-            body = .json(try await response.json([Components.Schemas.Sighting].self))
-        default:
-            body = .csv(try response.rawBody())
-        }
-        return Self(headers: headers, body: body)
-    }
-}
-
-extension Operations.AddSighting.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.AddSighting {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings")
-        request.setAccept(self.headers.accept)
-        switch self.body {
-        case .json(let value):
-            try request.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
     }
-}
-
-extension Operations.AddSighting.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 201:
-            return .created(try await Operations.AddSighting.Output.Created.decode(from: response))
+            return .created(try response.jsonResponse())
         case 400...499:
-            return .clientError(statusCode: response.statusCode, try await Components.Responses.Problem.decode(from: response))
+            return .clientError(statusCode: response.statusCode, try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.AddSighting.Output.Created {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.AddSighting.Output.Created.Body = .json(try await response.json(Components.Schemas.Sighting.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.GetSighting.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.GetSighting {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings/")
-        try request.addPath(parameter: self.path.id)
-        request.setAccept(self.headers.accept)
+        try request.addPath(parameter: input.path.id)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.GetSighting.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.GetSighting.Output.Ok.decode(from: response))
+            return .ok(try response.jsonResponse())
         case 404:
-            return .notFound(try await Operations.GetSighting.Output.NotFound.decode(from: response))
+            return .notFound(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.GetSighting.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Operations.GetSighting.Output.Ok.Body = .json(try await response.json(Components.Schemas.Sighting.self))
-        return Self(body: body)
-    }
-}
-
-extension Operations.GetSighting.Output.NotFound {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.RemoveSighting.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.RemoveSighting {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings/")
-        try request.addPath(parameter: self.path.id)
+        try request.addPath(parameter: input.path.id)
     }
-}
-
-extension Operations.RemoveSighting.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.RemoveSighting.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.RemoveSighting.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.GetSong.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.GetSong {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings/")
-        try request.addPath(parameter: self.path.id)
+        try request.addPath(parameter: input.path.id)
         request.addPath("/song")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.GetSong.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.GetSong.Output.Ok.decode(from: response))
+            try response.requireContentType("audio/mpeg")
+            let body: Operations.GetSong.Output.Ok.Body = .audioMpeg(try response.rawBody())
+            return .ok(Operations.GetSong.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.GetSong.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("audio/mpeg")
-        let body: Operations.GetSong.Output.Ok.Body = .audioMpeg(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.PutSong.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.PutSong {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings/")
-        try request.addPath(parameter: self.path.id)
+        try request.addPath(parameter: input.path.id)
         request.addPath("/song")
-        switch self.body {
+        switch input.body {
         case .audioMpeg(let value):
             try request.setBody(value, contentType: "audio/mpeg")
         }
     }
-}
-
-extension Operations.PutSong.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 204:
-            return .noContent(try await Operations.PutSong.Output.NoContent.decode(from: response))
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.PutSong.Output.NoContent {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.SendReport.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.SendReport {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/reports")
-        switch self.body {
+        switch input.body {
         case .multipartForm(let value):
             try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.SendReport.Input.Body.MultipartFormPayload.partRequirements(), { (part: Operations.SendReport.Input.Body.MultipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
         }
     }
-}
-
-extension Operations.SendReport.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 202:
-            return .accepted(try await Operations.SendReport.Output.Accepted.decode(from: response))
+            return .accepted(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.SendReport.Output.Accepted {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        return Self()
-    }
-}
-
-extension Operations.WatchSightings.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.WatchSightings {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/feed")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.WatchSightings.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.WatchSightings.Output.Ok.decode(from: response))
+            try response.requireContentType("text/event-stream")
+            let body: Operations.WatchSightings.Output.Ok.Body = .textEventStream(try response.rawBody())
+            return .ok(Operations.WatchSightings.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.WatchSightings.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("text/event-stream")
-        let body: Operations.WatchSightings.Output.Ok.Body = .textEventStream(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.ExportSightings.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.ExportSightings {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/export")
-        request.setAccept(self.headers.accept)
+        request.setAccept(input.headers.accept)
     }
-}
-
-extension Operations.ExportSightings.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.ExportSightings.Output.Ok.decode(from: response))
+            try response.requireContentType("application/jsonl")
+            let body: Operations.ExportSightings.Output.Ok.Body = .applicationJsonl(try response.rawBody())
+            return .ok(Operations.ExportSightings.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
 }
 
-extension Operations.ExportSightings.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/jsonl")
-        let body: Operations.ExportSightings.Output.Ok.Body = .applicationJsonl(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Operations.LogIn.Input {
-    fileprivate func encode(into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+extension Operations.LogIn {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/logins")
-        request.setAccept(self.headers.accept)
-        switch self.body {
+        request.setAccept(input.headers.accept)
+        switch input.body {
         case .urlEncodedForm(let value):
             try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
         }
     }
-}
-
-extension Operations.LogIn.Output {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            return .ok(try await Operations.LogIn.Output.Ok.decode(from: response))
+            try response.requireContentType("text/plain")
+            let body: Operations.LogIn.Output.Ok.Body = .plainText(try response.rawBody())
+            return .ok(Operations.LogIn.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
-    }
-}
-
-extension Operations.LogIn.Output.Ok {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("text/plain")
-        let body: Operations.LogIn.Output.Ok.Body = .plainText(try response.rawBody())
-        return Self(body: body)
-    }
-}
-
-extension Components.Responses.Problem {
-    fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) async throws -> Self {
-        try response.requireContentType("application/json")
-        let body: Components.Responses.Problem.Body = .json(try await response.json(Components.Schemas.Problem.self))
-        return Self(body: body)
     }
 }
 

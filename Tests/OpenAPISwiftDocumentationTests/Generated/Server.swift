@@ -34,96 +34,97 @@ extension APIProtocol {
             operationID: Operations.ListSightings.id,
             method: .get,
             path: "/sightings",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ListSightings.Input in try await Operations.ListSightings.Input.decode(from: request) },
+            decode: Operations.ListSightings.decode,
             handle: { (handler: Self, input: Operations.ListSightings.Input) async throws -> Operations.ListSightings.Output in try await handler.listSightings(input) },
-            encode: { (output: Operations.ListSightings.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ListSightings.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.AddSighting.id,
             method: .post,
             path: "/sightings",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.AddSighting.Input in try await Operations.AddSighting.Input.decode(from: request) },
+            decode: Operations.AddSighting.decode,
             handle: { (handler: Self, input: Operations.AddSighting.Input) async throws -> Operations.AddSighting.Output in try await handler.addSighting(input) },
-            encode: { (output: Operations.AddSighting.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.AddSighting.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.GetSighting.id,
             method: .get,
             path: "/sightings/{id}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.GetSighting.Input in try await Operations.GetSighting.Input.decode(from: request) },
+            decode: Operations.GetSighting.decode,
             handle: { (handler: Self, input: Operations.GetSighting.Input) async throws -> Operations.GetSighting.Output in try await handler.getSighting(input) },
-            encode: { (output: Operations.GetSighting.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.GetSighting.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.RemoveSighting.id,
             method: .delete,
             path: "/sightings/{id}",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.RemoveSighting.Input in try await Operations.RemoveSighting.Input.decode(from: request) },
+            decode: Operations.RemoveSighting.decode,
             handle: { (handler: Self, input: Operations.RemoveSighting.Input) async throws -> Operations.RemoveSighting.Output in try await handler.removeSighting(input) },
-            encode: { (output: Operations.RemoveSighting.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.RemoveSighting.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.GetSong.id,
             method: .get,
             path: "/sightings/{id}/song",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.GetSong.Input in try await Operations.GetSong.Input.decode(from: request) },
+            decode: Operations.GetSong.decode,
             handle: { (handler: Self, input: Operations.GetSong.Input) async throws -> Operations.GetSong.Output in try await handler.getSong(input) },
-            encode: { (output: Operations.GetSong.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.GetSong.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.PutSong.id,
             method: .put,
             path: "/sightings/{id}/song",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.PutSong.Input in try await Operations.PutSong.Input.decode(from: request) },
+            decode: Operations.PutSong.decode,
             handle: { (handler: Self, input: Operations.PutSong.Input) async throws -> Operations.PutSong.Output in try await handler.putSong(input) },
-            encode: { (output: Operations.PutSong.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.PutSong.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.SendReport.id,
             method: .post,
             path: "/reports",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.SendReport.Input in try await Operations.SendReport.Input.decode(from: request) },
+            decode: Operations.SendReport.decode,
             handle: { (handler: Self, input: Operations.SendReport.Input) async throws -> Operations.SendReport.Output in try await handler.sendReport(input) },
-            encode: { (output: Operations.SendReport.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.SendReport.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.WatchSightings.id,
             method: .get,
             path: "/feed",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.WatchSightings.Input in try await Operations.WatchSightings.Input.decode(from: request) },
+            decode: Operations.WatchSightings.decode,
             handle: { (handler: Self, input: Operations.WatchSightings.Input) async throws -> Operations.WatchSightings.Output in try await handler.watchSightings(input) },
-            encode: { (output: Operations.WatchSightings.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.WatchSightings.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.ExportSightings.id,
             method: .get,
             path: "/export",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.ExportSightings.Input in try await Operations.ExportSightings.Input.decode(from: request) },
+            decode: Operations.ExportSightings.decode,
             handle: { (handler: Self, input: Operations.ExportSightings.Input) async throws -> Operations.ExportSightings.Output in try await handler.exportSightings(input) },
-            encode: { (output: Operations.ExportSightings.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.ExportSightings.encode
         )
         try server.register(
             on: transport,
             operationID: Operations.LogIn.id,
             method: .post,
             path: "/logins",
-            decode: { (request: OpenAPISwiftRuntime.ServerRequest) async throws -> Operations.LogIn.Input in try await Operations.LogIn.Input.decode(from: request) },
+            decode: Operations.LogIn.decode,
             handle: { (handler: Self, input: Operations.LogIn.Input) async throws -> Operations.LogIn.Output in try await handler.logIn(input) },
-            encode: { (output: Operations.LogIn.Output, response: inout OpenAPISwiftRuntime.ServerResponse) throws -> Swift.Void in try output.encode(into: &response) }
+            encode: Operations.LogIn.encode
         )
     }
 }
 
-extension Operations.ListSightings.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ListSightings {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.ListSightings.Input.Query(
             limit: try request.query("limit", .number, Swift.Int.self),
             status: try request.query("status", .array(.string), [Components.Schemas.Status].self)
@@ -132,88 +133,73 @@ extension Operations.ListSightings.Input {
             xRequestID: try request.header("X-Request-ID", .string, Swift.String.self),
             accept: try request.accept()
         )
-        return Self(query: query, headers: headers)
+        return Input(query: query, headers: headers)
     }
-}
-
-extension Operations.ListSightings.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            try response.addHeader("X-Total-Count", value.headers.xTotalCount)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .csv(let value):
+                try response.setBody(value, contentType: "text/csv")
+            }
         case .`default`(let statusCode, let value):
-            response.setStatus(statusCode)
-            try value.encode(into: &response)
+            try response.set(statusCode, value)
         }
     }
 }
 
-extension Operations.ListSightings.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        try response.addHeader("X-Total-Count", self.headers.xTotalCount)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        case .csv(let value):
-            try response.setBody(value, contentType: "text/csv")
-        }
-    }
-}
-
-extension Operations.AddSighting.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.AddSighting {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.AddSighting.Input.Headers(
             accept: try request.accept()
         )
-        try request.requireContentType("application/json")
-        let body: Operations.AddSighting.Input.Body = .json(try await request.json(Components.Schemas.Sighting.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.AddSighting.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.AddSighting.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .created(let value):
-            response.setStatus(201)
-            try value.encode(into: &response)
+            try response.set(201, value)
         case .clientError(let statusCode, let value):
-            response.setStatus(statusCode)
-            try value.encode(into: &response)
+            try response.set(statusCode, value)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.AddSighting.Output.Created {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.GetSighting.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.GetSighting {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.GetSighting.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
         let headers = Operations.GetSighting.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.GetSighting.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
-            response.setStatus(200)
-            try value.encode(into: &response)
+            try response.set(200, value)
         case .notFound:
             response.setStatus(404)
         case .undocumented(let statusCode, let payload):
@@ -222,27 +208,20 @@ extension Operations.GetSighting.Output {
     }
 }
 
-extension Operations.GetSighting.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
-    }
-}
-
-extension Operations.RemoveSighting.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.RemoveSighting {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.RemoveSighting.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
-        return Self(path: path)
+        return Input(path: path)
     }
-}
-
-extension Operations.RemoveSighting.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -251,53 +230,51 @@ extension Operations.RemoveSighting.Output {
     }
 }
 
-extension Operations.GetSong.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.GetSong {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.GetSong.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
         let headers = Operations.GetSong.Input.Headers(
             accept: try request.accept()
         )
-        return Self(path: path, headers: headers)
+        return Input(path: path, headers: headers)
     }
-}
-
-extension Operations.GetSong.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .audioMpeg(let value):
+                try response.setBody(value, contentType: "audio/mpeg")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.GetSong.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .audioMpeg(let value):
-            try response.setBody(value, contentType: "audio/mpeg")
-        }
-    }
-}
-
-extension Operations.PutSong.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.PutSong {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let path = Operations.PutSong.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
         try request.requireContentType("audio/mpeg")
         let body: Operations.PutSong.Input.Body = .audioMpeg(try request.rawBody())
-        return Self(path: path, body: body)
+        return Input(path: path, body: body)
     }
-}
-
-extension Operations.PutSong.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .noContent:
             response.setStatus(204)
         case .undocumented(let statusCode, let payload):
@@ -306,17 +283,19 @@ extension Operations.PutSong.Output {
     }
 }
 
-extension Operations.SendReport.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.SendReport {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         try request.requireContentType("multipart/form-data")
-        let body: Operations.SendReport.Input.Body = .multipartForm(try request.multipart(Operations.SendReport.Input.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Operations.SendReport.Input.Body.MultipartFormPayload in try await Operations.SendReport.Input.Body.MultipartFormPayload.decode(part: part) }))
-        return Self(body: body)
+        let body: Operations.SendReport.Input.Body = .multipartForm(try request.multipart(Operations.SendReport.Input.Body.MultipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.SendReport.Input.Body.MultipartFormPayload in try Operations.SendReport.Input.Body.MultipartFormPayload.decode(part: part) }))
+        return Input(body: body)
     }
-}
-
-extension Operations.SendReport.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .accepted:
             response.setStatus(202)
         case .undocumented(let statusCode, let payload):
@@ -325,103 +304,82 @@ extension Operations.SendReport.Output {
     }
 }
 
-extension Operations.WatchSightings.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.WatchSightings {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.WatchSightings.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.WatchSightings.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .textEventStream(let value):
+                try response.setBody(value, contentType: "text/event-stream")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.WatchSightings.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .textEventStream(let value):
-            try response.setBody(value, contentType: "text/event-stream")
-        }
-    }
-}
-
-extension Operations.ExportSightings.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.ExportSightings {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.ExportSightings.Input.Headers(
             accept: try request.accept()
         )
-        return Self(headers: headers)
+        return Input(headers: headers)
     }
-}
-
-extension Operations.ExportSightings.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .applicationJsonl(let value):
+                try response.setBody(value, contentType: "application/jsonl")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
     }
 }
 
-extension Operations.ExportSightings.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .applicationJsonl(let value):
-            try response.setBody(value, contentType: "application/jsonl")
-        }
-    }
-}
-
-extension Operations.LogIn.Input {
-    fileprivate static func decode(from request: OpenAPISwiftRuntime.ServerRequest) async throws -> Self {
+extension Operations.LogIn {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let headers = Operations.LogIn.Input.Headers(
             accept: try request.accept()
         )
         try request.requireContentType("application/x-www-form-urlencoded")
-        let body: Operations.LogIn.Input.Body = .urlEncodedForm(try await request.form(.object(["name": .string, "password": .string], additional: nil), Operations.LogIn.Input.Body.UrlEncodedFormPayload.self))
-        return Self(headers: headers, body: body)
+        let body: Operations.LogIn.Input.Body = .urlEncodedForm(try request.form(.object(["name": .string, "password": .string], additional: nil), Operations.LogIn.Input.Body.UrlEncodedFormPayload.self))
+        return Input(headers: headers, body: body)
     }
-}
-
-extension Operations.LogIn.Output {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self {
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
         case .ok(let value):
             response.setStatus(200)
-            try value.encode(into: &response)
+            switch value.body {
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
-        }
-    }
-}
-
-extension Operations.LogIn.Output.Ok {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .plainText(let value):
-            try response.setBody(value, contentType: "text/plain")
-        }
-    }
-}
-
-extension Components.Responses.Problem {
-    fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
         }
     }
 }
@@ -430,7 +388,7 @@ extension Operations.SendReport.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
         OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "sighting", occurrence: .exactlyOnce), (name: "photo", occurrence: .anyNumber)], allowsOtherParts: true)
     }
-    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) async throws -> Self {
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "title":
             try part.requireContentType("text/plain")
@@ -438,7 +396,7 @@ extension Operations.SendReport.Input.Body.MultipartFormPayload {
             return .title(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "sighting":
             try part.requireContentType("application/json")
-            let payload = Operations.SendReport.Input.Body.MultipartFormPayload.SightingPayload(body: try await part.json(Components.Schemas.Sighting.self))
+            let payload = Operations.SendReport.Input.Body.MultipartFormPayload.SightingPayload(body: try part.json(Components.Schemas.Sighting.self))
             return .sighting(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
         case "photo":
             try part.requireContentType("image/png")

@@ -41,7 +41,6 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// A page of sightings.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 struct Headers: OpenAPISwiftRuntime.OperationValue {
                     var xTotalCount: Swift.Int
@@ -54,7 +53,6 @@ extension Operations {
                     case json([Components.Schemas.Sighting])
                     /// `text/csv`
                     case csv(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `application/json`; throws when it is another.
                     var json: [Components.Schemas.Sighting] {
                         get throws {
                             switch self {
@@ -65,7 +63,6 @@ extension Operations {
                             }
                         }
                     }
-                    /// The body as `text/csv`; throws when it is another.
                     var csv: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -93,7 +90,6 @@ extension Operations {
             case ok(Operations.ListSightings.Output.Ok)
             /// What went wrong.
             case `default`(statusCode: Swift.Int, Components.Responses.Problem)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.ListSightings.Output.Ok {
                 get throws {
                     switch self {
@@ -104,7 +100,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `default`; throws when it is another.
             var `default`: Components.Responses.Problem {
                 get throws {
                     switch self {
@@ -149,27 +144,8 @@ extension Operations {
     enum AddSighting {
         static let id: Swift.String = "addSighting"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AddSighting.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.AddSighting.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/json`
-                case json(Components.Schemas.Sighting)
-                /// The body as `application/json`; throws when it is another.
-                var json: Components.Schemas.Sighting {
-                    get throws {
-                        switch self {
-                        case .json(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Sighting>
             var headers: Operations.AddSighting.Input.Headers
             var body: Operations.AddSighting.Input.Body
             init(headers: Operations.AddSighting.Input.Headers = .init(), body: Operations.AddSighting.Input.Body) {
@@ -178,34 +154,13 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The sighting as it is kept.
-            struct Created: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Sighting)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Components.Schemas.Sighting {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.AddSighting.Output.Created.Body
-                init(body: Operations.AddSighting.Output.Created.Body) {
-                    self.body = body
-                }
-            }
+            typealias Created = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Sighting>
             /// The sighting as it is kept.
             case created(Operations.AddSighting.Output.Created)
             /// What went wrong.
             case clientError(statusCode: Swift.Int, Components.Responses.Problem)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `created`; throws when it is another.
             var created: Operations.AddSighting.Output.Created {
                 get throws {
                     switch self {
@@ -216,7 +171,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `clientError`; throws when it is another.
             var clientError: Components.Responses.Problem {
                 get throws {
                     switch self {
@@ -228,29 +182,7 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `GET /sightings/{id}`.
     enum GetSighting {
@@ -262,14 +194,7 @@ extension Operations {
                     self.id = id
                 }
             }
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.GetSighting.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.GetSighting.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var path: Operations.GetSighting.Input.Path
             var headers: Operations.GetSighting.Input.Headers
             init(path: Operations.GetSighting.Input.Path, headers: Operations.GetSighting.Input.Headers = .init()) {
@@ -278,42 +203,17 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// The sighting.
-            struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Sighting)
-                    /// The body as `application/json`; throws when it is another.
-                    var json: Components.Schemas.Sighting {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
-                /// The response's body.
-                var body: Operations.GetSighting.Output.Ok.Body
-                init(body: Operations.GetSighting.Output.Ok.Body) {
-                    self.body = body
-                }
-            }
-            /// There is no such sighting.
-            struct NotFound: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Sighting>
+            typealias NotFound = OpenAPISwiftRuntime.EmptyResponse
             /// The sighting.
             case ok(Operations.GetSighting.Output.Ok)
             /// There is no such sighting.
             case notFound(Operations.GetSighting.Output.NotFound)
-            /// There is no such sighting.
             static var notFound: Self {
                 .notFound(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.GetSighting.Output.Ok {
                 get throws {
                     switch self {
@@ -324,7 +224,6 @@ extension Operations {
                     }
                 }
             }
-            /// The response if it is `notFound`; throws when it is another.
             var notFound: Operations.GetSighting.Output.NotFound {
                 get throws {
                     switch self {
@@ -336,29 +235,7 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case json
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "application/json":
-                    self = .json
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .json:
-                    return "application/json"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.json]
-            }
-        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
     /// - Remark: HTTP `DELETE /sightings/{id}`.
     enum RemoveSighting {
@@ -376,19 +253,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// It is gone.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// It is gone.
             case noContent(Operations.RemoveSighting.Output.NoContent)
-            /// It is gone.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.RemoveSighting.Output.NoContent {
                 get throws {
                     switch self {
@@ -411,14 +283,7 @@ extension Operations {
                     self.id = id
                 }
             }
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.GetSong.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.GetSong.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.GetSong.AcceptableContentType>
             var path: Operations.GetSong.Input.Path
             var headers: Operations.GetSong.Input.Headers
             init(path: Operations.GetSong.Input.Path, headers: Operations.GetSong.Input.Headers = .init()) {
@@ -427,12 +292,10 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// What was heard.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `audio/mpeg`
                     case audioMpeg(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `audio/mpeg`; throws when it is another.
                     var audioMpeg: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -452,7 +315,6 @@ extension Operations {
             case ok(Operations.GetSong.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.GetSong.Output.Ok {
                 get throws {
                     switch self {
@@ -501,7 +363,6 @@ extension Operations {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `audio/mpeg`
                 case audioMpeg(OpenAPISwiftRuntime.HTTPBody)
-                /// The body as `audio/mpeg`; throws when it is another.
                 var audioMpeg: OpenAPISwiftRuntime.HTTPBody {
                     get throws {
                         switch self {
@@ -519,19 +380,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// It is kept.
-            struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
             /// It is kept.
             case noContent(Operations.PutSong.Output.NoContent)
-            /// It is kept.
             static var noContent: Self {
                 .noContent(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `noContent`; throws when it is another.
             var noContent: Operations.PutSong.Output.NoContent {
                 get throws {
                     switch self {
@@ -579,7 +435,6 @@ extension Operations {
                 }
                 /// `multipart/form-data`
                 case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.SendReport.Input.Body.MultipartFormPayload>)
-                /// The body as `multipart/form-data`; throws when it is another.
                 var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.SendReport.Input.Body.MultipartFormPayload> {
                     get throws {
                         switch self {
@@ -595,19 +450,14 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// It will be read.
-            struct Accepted: OpenAPISwiftRuntime.OperationValue {
-                init() {}
-            }
+            typealias Accepted = OpenAPISwiftRuntime.EmptyResponse
             /// It will be read.
             case accepted(Operations.SendReport.Output.Accepted)
-            /// It will be read.
             static var accepted: Self {
                 .accepted(.init())
             }
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `accepted`; throws when it is another.
             var accepted: Operations.SendReport.Output.Accepted {
                 get throws {
                     switch self {
@@ -624,26 +474,17 @@ extension Operations {
     enum WatchSightings {
         static let id: Swift.String = "watchSightings"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.WatchSightings.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.WatchSightings.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.WatchSightings.AcceptableContentType>
             var headers: Operations.WatchSightings.Input.Headers
             init(headers: Operations.WatchSightings.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// Each sighting when it is added.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/event-stream`
                     case textEventStream(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `text/event-stream`; throws when it is another.
                     var textEventStream: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -663,7 +504,6 @@ extension Operations {
             case ok(Operations.WatchSightings.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.WatchSightings.Output.Ok {
                 get throws {
                     switch self {
@@ -703,26 +543,17 @@ extension Operations {
     enum ExportSightings {
         static let id: Swift.String = "exportSightings"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ExportSightings.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.ExportSightings.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.ExportSightings.AcceptableContentType>
             var headers: Operations.ExportSightings.Input.Headers
             init(headers: Operations.ExportSightings.Input.Headers = .init()) {
                 self.headers = headers
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// All sightings.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `application/jsonl`
                     case applicationJsonl(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `application/jsonl`; throws when it is another.
                     var applicationJsonl: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -742,7 +573,6 @@ extension Operations {
             case ok(Operations.ExportSightings.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.ExportSightings.Output.Ok {
                 get throws {
                     switch self {
@@ -782,14 +612,7 @@ extension Operations {
     enum LogIn {
         static let id: Swift.String = "logIn"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LogIn.AcceptableContentType>]
-                init(
-                    accept: [OpenAPISwiftRuntime.AcceptHeaderContentType<Operations.LogIn.AcceptableContentType>] = .defaultValues()
-                ) {
-                    self.accept = accept
-                }
-            }
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.LogIn.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
                     var name: Swift.String
@@ -834,7 +657,6 @@ extension Operations {
                 }
                 /// `application/x-www-form-urlencoded`
                 case urlEncodedForm(Operations.LogIn.Input.Body.UrlEncodedFormPayload)
-                /// The body as `application/x-www-form-urlencoded`; throws when it is another.
                 var urlEncodedForm: Operations.LogIn.Input.Body.UrlEncodedFormPayload {
                     get throws {
                         switch self {
@@ -852,12 +674,10 @@ extension Operations {
             }
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
-            /// A token for the header field Authorization.
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     /// `text/plain`
                     case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    /// The body as `text/plain`; throws when it is another.
                     var plainText: OpenAPISwiftRuntime.HTTPBody {
                         get throws {
                             switch self {
@@ -877,7 +697,6 @@ extension Operations {
             case ok(Operations.LogIn.Output.Ok)
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            /// The response if it is `ok`; throws when it is another.
             var ok: Operations.LogIn.Output.Ok {
                 get throws {
                     switch self {

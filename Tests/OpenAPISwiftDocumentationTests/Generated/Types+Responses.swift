@@ -6,24 +6,5 @@ import StreamingJSON
 
 extension Components.Responses {
     /// What went wrong.
-    struct Problem: OpenAPISwiftRuntime.OperationValue {
-        enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.Problem)
-            /// The body as `application/json`; throws when it is another.
-            var json: Components.Schemas.Problem {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
-        /// The response's body.
-        var body: Components.Responses.Problem.Body
-        init(body: Components.Responses.Problem.Body) {
-            self.body = body
-        }
-    }
+    typealias Problem = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
 }
