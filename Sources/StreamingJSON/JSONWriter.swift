@@ -52,6 +52,8 @@ public struct JSONWriter: ~Copyable {
         public static let escapingSlashes = Options(rawValue: 1 << 2)
         /// `1` in the place of `1.0` for doubles that are whole.
         public static let wholeDoublesWithoutFraction = Options(rawValue: 1 << 3)
+        /// An empty line between the brackets of what is empty, as Foundation's encoder writes with ``prettyPrinted``.
+        public static let emptyLinesInEmptyContainers = Options(rawValue: 1 << 4)
     }
 
     private enum Place {
@@ -342,8 +344,13 @@ public struct JSONWriter: ~Copyable {
     @inline(__always)
     private mutating func close(_ closing: UInt8) {
         depth &-= 1
-        if options.contains(.prettyPrinted), place == .afterValue {
-            appendLine()
+        if options.contains(.prettyPrinted) {
+            if place == .afterValue {
+                appendLine()
+            } else if options.contains(.emptyLinesInEmptyContainers) {
+                buffer.append(ASCII.newline)
+                appendLine()
+            }
         }
         buffer.append(closing)
         if place == .afterKey || depth < 0 {

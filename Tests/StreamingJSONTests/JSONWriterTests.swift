@@ -87,6 +87,13 @@ struct JSONWriterTests {
         #expect(try text { $0.write(long) } == "\"" + String(repeating: #"\u0001"#, count: 10_000) + "\"")
     }
 
+    @Test func emptyContainersMayHaveAnEmptyLine() throws {
+        let options: JSONWriter.Options = [.prettyPrinted, .emptyLinesInEmptyContainers]
+        let value: [[String: [Int]]] = [[:], ["a": []]]
+        #expect(try text(options) { $0.write(value) } == "[\n  {\n\n  },\n  {\n    \"a\" : [\n\n    ]\n  }\n]")
+        #expect(try text(.emptyLinesInEmptyContainers) { $0.write(value) } == #"[{},{"a":[]}]"#)
+    }
+
     @Test func slashesOfBase64AreEscapedLikeOthers() throws {
         for count in 0..<50 {
             let bytes = [UInt8](repeating: 0xFF, count: count)

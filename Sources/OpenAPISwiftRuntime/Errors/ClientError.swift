@@ -91,7 +91,9 @@ extension ClientError: CustomStringConvertible {
     public var description: String {
         var text = "Client error: operation \(operationID): \(causeDescription): \(underlyingError)"
         if let request {
-            text += " (\(request.method) \(baseURL?.description ?? "")\(request.pathWithoutQuery)"
+            let base = baseURL?.description ?? ""
+            text +=
+                " (\(request.method) \(base.hasSuffix("/") ? base.dropLast() : base[...])\(request.pathWithoutQuery)"
             if let response { text += ", status \(response.status.code)" }
             text += ")"
         }

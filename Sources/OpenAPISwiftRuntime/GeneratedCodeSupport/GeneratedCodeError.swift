@@ -34,6 +34,13 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         GeneratedCodeError(.badRequest, "The form item '\(item)' has no '='.")
     }
 
+    static func malformedPart(_ name: String?, _ error: any Error) -> GeneratedCodeError {
+        GeneratedCodeError(
+            .badRequest,
+            "The part \(name.map { "'\($0)'" } ?? "without a name") cannot be read: \(error)"
+        )
+    }
+
     static let notForm = GeneratedCodeError(
         .internalServerError,
         "The value has no members, and only members can be written as a form."

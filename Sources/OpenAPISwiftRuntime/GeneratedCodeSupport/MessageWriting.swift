@@ -108,7 +108,7 @@ extension WritableMessage {
 extension Configuration {
     /// The writer's options for ``jsonEncodingOptions``: the same meaning in other terms.
     fileprivate var jsonWriterOptions: JSONWriter.Options {
-        var options: JSONWriter.Options = [.wholeDoublesWithoutFraction]
+        var options: JSONWriter.Options = [.wholeDoublesWithoutFraction, .emptyLinesInEmptyContainers]
         if jsonEncodingOptions.contains(.prettyPrinted) { options.insert(.prettyPrinted) }
         if jsonEncodingOptions.contains(.sortedKeys) { options.insert(.sortedKeys) }
         if !jsonEncodingOptions.contains(.withoutEscapingSlashes) { options.insert(.escapingSlashes) }

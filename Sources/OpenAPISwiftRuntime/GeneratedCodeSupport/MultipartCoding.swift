@@ -1,4 +1,5 @@
 public import HTTPTypes
+import StreamingJSON
 
 /// A part of a multipart body while it is taken apart.
 @_spi(Generated) public struct MultipartPartReader: ReadableMessage, Sendable {
@@ -128,7 +129,11 @@ private struct DecodedParts<Part: Sendable>: AsyncSequence, Sendable {
                 return nil
             }
             try seen.add(part)
-            return try await MultipartPartReader(rawPart: part, configuration: configuration).decoded(decode)
+            do {
+                return try await MultipartPartReader(rawPart: part, configuration: configuration).decoded(decode)
+            } catch let error as JSONError {
+                throw GeneratedCodeError.malformedPart(part.name, error)
+            }
         }
     }
 
