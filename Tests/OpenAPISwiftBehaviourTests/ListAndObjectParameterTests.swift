@@ -180,6 +180,10 @@ struct ObjectParameterTests {
         #expect(
             try wire.target == "/query/nested?tree%5Bleaf%5D%5Bx%5D=1&tree%5Bleaf%5D%5By%5D=2"
         )
+        #expect(
+            try await received(\.queryNested, .get, "/query/nested?tree[leaf][y]=2&tree%5Bleaf%5D%5Bx%5D=1").query
+                == .init(tree: .init(leaf: .init(x: 1, y: 2)))
+        )
     }
 
     // MARK: What the server reads
