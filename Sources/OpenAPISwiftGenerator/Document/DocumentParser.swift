@@ -143,6 +143,7 @@ enum DocumentParser {
             try reader.beginObject()
             while let key: String = try reader.nextKey() {
                 guard keys.insert(key) else {
+                    _ = try reader.peekKind()
                     throw reader.error(.typeMismatch, "the same key appears twice: '\(key)'")
                 }
                 members.append(DocumentNode.Member(key: key, value: try readNode(&reader, file: file)))
@@ -155,7 +156,8 @@ enum DocumentParser {
 
     private static func parseYAML(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
         do {
-            let parser = try Parser(yaml: String(decoding: source.bytes, as: UTF8.self), encoding: .utf8)
+            let start: Int = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+            let parser = try Parser(yaml: String(decoding: source.bytes[start...], as: UTF8.self), encoding: .utf8)
             guard let root = try parser.singleRoot() else { throw emptyDocument(source) }
             var converter = YAMLConverter(source: source)
             return try converter.convert(root)
@@ -313,36 +315,37 @@ enum DocumentParser {
         private func content(of scalar: Node.Scalar) -> DocumentNode.Content {
             let text: String = scalar.string
             guard scalar.style == .plain else { return .string(text) }
-            let content: DocumentNode.Content = plainContent(of: text)
+            let content: DocumentNode.Content = DocumentParser.plainContent(of: text)
             if case .string = content { return content }
             return scalar.tag.description == Tag.Name.str.rawValue ? .string(text) : content
         }
+    }
 
-        private func plainContent(of text: String) -> DocumentNode.Content {
-            switch text {
-            case "", "~", "null", "Null", "NULL": return .null
-            case "true", "True", "TRUE": return .bool(true)
-            case "false", "False", "FALSE": return .bool(false)
-            default: break
-            }
-            guard let first = text.utf8.first, isNumberStart(first) else { return .string(text) }
-            if let integer = Int(text) { return .integer(integer) }
-            if text.hasPrefix("0x"), let integer = Int(text.dropFirst(2), radix: 16) { return .integer(integer) }
-            if text.hasPrefix("0o"), let integer = Int(text.dropFirst(2), radix: 8) { return .integer(integer) }
-            // Double's parser takes more than YAML's numbers: `0x1p3`, `nan`, `infinity`.
-            guard text.utf8.allSatisfy(isNumberByte), let number = Double(text), number.isFinite else {
-                return .string(text)
-            }
-            return .number(number)
+    /// The value of a scalar without quotes by YAML 1.2's core schema.
+    static func plainContent(of text: String) -> DocumentNode.Content {
+        switch text {
+        case "", "~", "null", "Null", "NULL": return .null
+        case "true", "True", "TRUE": return .bool(true)
+        case "false", "False", "FALSE": return .bool(false)
+        default: break
         }
+        guard let first = text.utf8.first, isNumberStart(first) else { return .string(text) }
+        if let integer = Int(text) { return .integer(integer) }
+        if text.hasPrefix("0x"), let integer = Int(text.dropFirst(2), radix: 16) { return .integer(integer) }
+        if text.hasPrefix("0o"), let integer = Int(text.dropFirst(2), radix: 8) { return .integer(integer) }
+        // Double's parser takes more than YAML's numbers: `0x1p3`, `nan`, `infinity`.
+        guard text.utf8.allSatisfy(isNumberByte), let number = Double(text), number.isFinite else {
+            return .string(text)
+        }
+        return .number(number)
+    }
 
-        private func isNumberStart(_ byte: UInt8) -> Bool {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
-                || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
-        }
+    private static func isNumberStart(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
+    }
 
-        private func isNumberByte(_ byte: UInt8) -> Bool {
-            isNumberStart(byte) || byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E")
-        }
+    private static func isNumberByte(_ byte: UInt8) -> Bool {
+        isNumberStart(byte) || byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E")
     }
 }

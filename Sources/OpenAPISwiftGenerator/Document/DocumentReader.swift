@@ -174,7 +174,7 @@ struct DocumentReader {
 
     // MARK: Servers, paths and operations
 
-    private func readServer(_ node: DocumentNode) throws(Diagnostic) -> Server {
+    private mutating func readServer(_ node: DocumentNode) throws(Diagnostic) -> Server {
         guard let url = node["url"]?.string else {
             throw diagnostics.error("A server needs a 'url'.", at: node.position)
         }
@@ -190,7 +190,7 @@ struct DocumentReader {
                 Server.Variable(
                     name: member.key,
                     defaultValue: value,
-                    allowedValues: member.value["enum"]?.elements?.compactMap(\.scalarText),
+                    allowedValues: readAllowedValues(member, default: value),
                     documentation: text(member.value["description"])
                 )
             )
@@ -201,6 +201,18 @@ struct DocumentReader {
             variables: variables,
             position: node.position
         )
+    }
+
+    /// The values of a server variable, of which the default is one whatever the document says.
+    private mutating func readAllowedValues(_ variable: DocumentNode.Member, default value: String) -> [String]? {
+        guard let node = variable.value["enum"], let values = node.elements?.compactMap(\.scalarText), !values.isEmpty
+        else { return nil }
+        guard !values.contains(value) else { return values }
+        diagnostics.warn(
+            "The default '\(value)' of the server variable '\(variable.key)' is not among its values, it is added.",
+            at: node.position
+        )
+        return values + [value]
     }
 
     private static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]

@@ -264,11 +264,24 @@ extension DocumentNode {
         case .bool(let value): Node(value ? "true" : "false", Tag(.bool), .plain)
         case .integer(let value): Node(String(value), Tag(.int), .plain)
         case .number(let value): Node(String(value), Tag(.float), .plain)
-        case .string(let value): Node(value, Tag(.str), value.contains("\n") ? .literal : .any)
+        case .string(let value): DocumentNode.yaml(value)
         case .array(let elements): Node(elements.map(\.yaml), Tag(.seq), .block)
         case .object(let members):
-            Node(members.map { (Node($0.key, Tag(.str), .any), $0.value.yaml) }, Tag(.map), .block)
+            Node(members.map { (DocumentNode.yaml($0.key), $0.value.yaml) }, Tag(.map), .block)
         }
+    }
+
+    /// Words that YAML 1.1 takes for booleans, which many readers still go by.
+    private static let oldBooleans: Set<String> = ["yes", "no", "on", "off", "y", "n"]
+
+    /// A string, in quotes where it would be something else without.
+    private static func yaml(_ text: String) -> Node {
+        guard case .string = DocumentParser.plainContent(of: text), text != "<<",
+            !oldBooleans.contains(text.lowercased()), text.utf8.first.map({ $0 < 0x30 || $0 > 0x39 }) ?? true
+        else { return Node(text, Tag(.str), .doubleQuoted) }
+        guard text.contains("\n") else { return Node(text, Tag(.str), .any) }
+        let isPlain: Bool = text.first?.isWhitespace == false && !text.contains("\r") && !text.contains(" \n")
+        return Node(text, Tag(.str), isPlain ? .literal : .doubleQuoted)
     }
 }
 

@@ -187,16 +187,40 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Goes over the components until nothing changes. All count as objects until something speaks against it, so a cycle
-    /// stays one unless a member from outside of it is none.
+    /// All count as objects until something speaks against it, so a cycle stays one unless a member from outside of it is none.
     private mutating func findOtherThanObjects() {
-        var isChanged = true
-        while isChanged {
-            isChanged = false
-            for entry in entries where !otherThanObjects.contains(entry.key) && !isObjectLike(entry.schema) {
-                otherThanObjects.insert(entry.key)
-                isChanged = true
+        spread { catalog, entry in
+            guard !catalog.otherThanObjects.contains(entry.key), !catalog.isObjectLike(entry.schema) else {
+                return false
             }
+            catalog.otherThanObjects.insert(entry.key)
+            return true
+        }
+    }
+
+    /// Goes over the components, and over those that refer to one whenever something was found out about it.
+    private mutating func spread(_ findsOut: (inout SchemaCatalog, Entry) -> Bool) {
+        var users: [[Int]] = Array(repeating: [], count: entries.count)
+        for (index, entry) in entries.enumerated() {
+            var referenced: [Int] = []
+            collectReferences(of: entry.schema, into: &referenced)
+            for other in referenced { users[other].append(index) }
+        }
+        var waiting: [Int] = Array(entries.indices.reversed())
+        while let index = waiting.popLast() {
+            if findsOut(&self, entries[index]) { waiting += users[index] }
+        }
+    }
+
+    /// The components that decide about a schema: not those of its properties.
+    private func collectReferences(of schema: Schema, into result: inout [Int]) {
+        if let reference = schema.reference {
+            if let index = reference.componentName(in: .schemas).flatMap({ indexByKey[$0] }) { result.append(index) }
+            return
+        }
+        if let items = schema.items { collectReferences(of: items, into: &result) }
+        for member in (schema.allOf ?? []) + (schema.anyOf ?? []) + (schema.oneOf ?? []) {
+            collectReferences(of: member, into: &result)
         }
     }
 
@@ -215,17 +239,14 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Goes over the components until nothing changes: unsupported is what leads to something unsupported.
+    /// Unsupported is what leads to something unsupported.
     private mutating func findUnsupported() {
-        var isChanged = true
-        while isChanged {
-            isChanged = false
-            for entry in entries where unsupportedReasons[entry.key] == nil && entry.override == nil {
-                if let reason = unsupportedReason(of: entry.schema) {
-                    unsupportedReasons[entry.key] = reason
-                    isChanged = true
-                }
-            }
+        spread { catalog, entry in
+            guard catalog.unsupportedReasons[entry.key] == nil, entry.override == nil,
+                let reason = catalog.unsupportedReason(of: entry.schema)
+            else { return false }
+            catalog.unsupportedReasons[entry.key] = reason
+            return true
         }
     }
 
