@@ -199,6 +199,7 @@ let package = Package(
             ("OpenAPISwiftAsyncHTTPClient", ["OpenAPISwiftRuntime", "OpenAPISwiftHummingbird"]),
             ("OpenAPISwiftHummingbird", ["OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime"]),
             ("OpenAPISwiftGenerator", ["OpenAPISwiftRuntime", "StreamingJSON"]),
+            ("openapi-swift", []),
             ("CloudKitModel", ["StreamingJSON"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
             ("MistKit", ["CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),

@@ -34,6 +34,11 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var typeOverrides: [String: String]
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
+    /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
+    ///
+    /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document, so a build plugin,
+    /// which has to promise names before it reads a document, cannot have them. Private declarations are never split.
+    public var splitsByTag: Bool
 
     /// Creates a configuration.
     public init(
@@ -44,8 +49,10 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         namingStrategy: NamingStrategy = .defensive,
         nameOverrides: [String: String] = [:],
         typeOverrides: [String: String] = [:],
-        filter: DocumentFilter? = nil
+        filter: DocumentFilter? = nil,
+        splitsByTag: Bool = false
     ) {
+        self.splitsByTag = splitsByTag
         self.modes = modes
         self.accessModifier = accessModifier
         self.additionalImports = additionalImports
@@ -106,6 +113,12 @@ public struct Generator: Sendable {
     public init(configuration: GeneratorConfiguration) {
         self.configuration = configuration
     }
+
+    /// What the names of the files of tags begin with.
+    public static let splitFileNamePrefix: String = TagSplit.fileNamePrefix
+
+    /// The first line of every file that is generated.
+    public static let marker: String = Renderer.marker
 
     /// The names of the files of a mode. They are known before any document is read, as build plugins need it.
     public static func fileNames(for mode: GeneratorConfiguration.Mode) -> [String] {

@@ -33,14 +33,30 @@ struct GenerateCommand: ParsableCommand {
     )
     var pluginSource: PluginSource?
 
+    @Flag(
+        help: """
+            Give the operations of each tag, and the schemas that only they use, a file of their own. Such files of an earlier \
+            run that are no longer needed are removed.
+            """
+    )
+    var split = false
+
     @Flag(help: "Do everything but write.")
     var dryRun = false
 
+    func validate() throws {
+        guard !split || pluginSource != .build else {
+            throw ValidationError("The build plugin needs names known beforehand, so --split goes without it.")
+        }
+    }
+
     func run() throws {
-        let configuration: GeneratorConfiguration = try options.configuration()
+        var configuration: GeneratorConfiguration = try options.configuration()
+        configuration.splitsByTag = split
         if options.diagnosticsFormat == .text {
             var banner: [String] = configuration.banner
             banner.append("- output directory: \(outputDirectory)")
+            if split { banner.append("- split: by tag") }
             if dryRun { banner.append("- dry run: nothing is written") }
             printToStandardError("\(options.docPath):\n\(banner.joined(separator: "\n"))")
         }
@@ -48,12 +64,12 @@ struct GenerateCommand: ParsableCommand {
         let report = DiagnosticsReport(diagnostics: result.diagnostics)
         for line in report.lines(as: options.diagnosticsFormat) { printToStandardError(line) }
         if report.hasErrors { throw ExitCode.failure }
-        try write(result.files)
+        try write(result.files, with: configuration)
     }
 
     // MARK: Files
 
-    private func write(_ files: [GeneratedFile]) throws {
+    private func write(_ files: [GeneratedFile], with configuration: GeneratorConfiguration) throws {
         var files: [GeneratedFile] = files
         if pluginSource == .build {
             let names: [String] = GeneratorConfiguration.Mode.allCases.flatMap(Generator.fileNames)
@@ -65,6 +81,9 @@ struct GenerateCommand: ParsableCommand {
         if !dryRun, !files.isEmpty {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         }
+        if configuration.modes.contains(.types), pluginSource != .build {
+            try removeStaleFiles(from: directory, keeping: Set(files.map(\.name)))
+        }
         for file in files {
             let url: URL = directory.appendingPathComponent(file.name)
             let data = Data(file.contents.utf8)
@@ -74,6 +93,22 @@ struct GenerateCommand: ParsableCommand {
             }
             print("Writing \(file.name)\(dryRun ? " (dry run)" : "") to \(url.path)")
             if !dryRun { try data.write(to: url) }
+        }
+    }
+
+    /// Removes the files of tags that are gone. Only files that begin with the generator's own first line are its to remove.
+    private func removeStaleFiles(from directory: URL, keeping names: Set<String>) throws {
+        let present: [String] = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        for name in present.sorted() {
+            guard name.hasPrefix(Generator.splitFileNamePrefix), name.hasSuffix(".swift"), !names.contains(name) else {
+                continue
+            }
+            let url: URL = directory.appendingPathComponent(name)
+            guard let data = try? Data(contentsOf: url), data.starts(with: Data(Generator.marker.utf8)) else {
+                continue
+            }
+            print("Removing \(name)\(dryRun ? " (dry run)" : ""), which no tag needs any more")
+            if !dryRun { try FileManager.default.removeItem(at: url) }
         }
     }
 }

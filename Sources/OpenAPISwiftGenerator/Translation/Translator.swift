@@ -39,7 +39,8 @@ struct Translator {
                     schemaImports: imports(for: .schemas),
                     imports: imports(for: .declarations)
                 )
-                files += merged(translator.files)
+                let split = TagSplit(document: document, names: names, operations: operations)
+                files += merged(configuration.splitsByTag ? split.split(translator.files) : translator.files)
             case .client:
                 let translator = ClientTranslator(
                     components: operationTranslator.components,
@@ -64,7 +65,8 @@ struct Translator {
         switch configuration.accessModifier {
         case .public, .package, .internal: return files
         case .fileprivate, .private:
-            var result: [SwiftFile] = files.map { SwiftFile(name: $0.name, imports: [], declarations: []) }
+            let names: [String] = files.map(\.name).filter { !$0.hasPrefix(TagSplit.fileNamePrefix) }
+            var result: [SwiftFile] = names.map { SwiftFile(name: $0, imports: [], declarations: []) }
             result[0].imports = files[0].imports
             result[0].declarations = files.flatMap(\.declarations)
             return result

@@ -1,0 +1,187 @@
+/// Gives the operations of each tag, and the schemas that only they use, a file of their own.
+///
+/// Such files build in parallel, and an edit of the document touches few of them. What several tags use, and what has no tag,
+/// stays where it is without a split.
+struct TagSplit {
+    let document: ResolvedDocument
+    let names: NameAssigner
+    let operations: [TranslatedOperation]
+
+    /// The files with those of the tags behind them.
+    func split(_ files: [SwiftFile]) -> [SwiftFile] {
+        let groups = Groups(of: document)
+        var operationTags: [String: String] = [:]
+        for (resolved, translated) in zip(document.operations, operations) {
+            guard let name = translated.declaration.name else { continue }
+            operationTags[name] = resolved.operation.tags.first
+        }
+        var moved: [String: [Moved]] = [:]
+        var result: [SwiftFile] = files
+        for index in result.indices {
+            for place in result[index].declarations.indices {
+                guard case .type(var type) = result[index].declarations[place], type.keyword == .extension else {
+                    continue
+                }
+                let tags: [String: String]
+                switch type.name {
+                case "Components.Schemas": tags = groups.schemaTags
+                case "Operations": tags = operationTags
+                default: continue
+                }
+                for member in type.members {
+                    guard let tag = member.name.flatMap({ tags[$0] }) else { continue }
+                    moved[tag, default: []].append(
+                        Moved(type: type.name, member: member, imports: result[index].imports)
+                    )
+                }
+                type.members.removeAll { $0.name.map { tags[$0] != nil } ?? false }
+                result[index].declarations[place] = .type(type)
+            }
+            result[index].declarations.removeAll { $0.isEmptyExtension }
+            if result[index].declarations.isEmpty { result[index].imports = [] }
+        }
+        var scope = NameScope()
+        for tag in groups.tags {
+            let name: String = fileName(for: tag, in: &scope)
+            guard let members = moved[tag] else { continue }
+            result.append(file(name, members))
+        }
+        return result
+    }
+
+    /// A declaration on its way into the file of a tag.
+    private struct Moved {
+        var type: String
+        var member: Declaration
+        var imports: [SwiftImport]
+    }
+
+    /// Names that differ by more than their case, for file systems that do not tell it apart.
+    private func fileName(for tag: String, in scope: inout NameScope) -> String {
+        let name: String = names.typeName(tag)
+        let folded: String = name.lowercased()
+        let claimed: String = scope.claim(folded)
+        return "\(TagSplit.fileNamePrefix)\(name)\(claimed.dropFirst(folded.count)).swift"
+    }
+
+    /// What the names of the files begin with.
+    static let fileNamePrefix = "Types+Operations+"
+
+    private func file(_ name: String, _ moved: [Moved]) -> SwiftFile {
+        var imports: [SwiftImport] = []
+        var declarations: [Declaration] = []
+        for type in ["Components.Schemas", "Operations"] {
+            let members: [Moved] = moved.filter { $0.type == type }
+            guard !members.isEmpty else { continue }
+            for item in members.flatMap(\.imports) where !imports.contains(where: { $0.module == item.module }) {
+                imports.append(item)
+            }
+            declarations.append(
+                .type(TypeDeclaration(keyword: .extension, name: type, members: members.map(\.member)))
+            )
+        }
+        return SwiftFile(name: name, imports: imports, declarations: declarations)
+    }
+}
+
+/// Which schemas the operations of one tag alone use.
+private struct Groups {
+    /// Every tag that an operation begins its list with, in document order.
+    private(set) var tags: [String] = []
+    /// By the Swift name of the schema.
+    private(set) var schemaTags: [String: String] = [:]
+
+    init(of document: ResolvedDocument) {
+        // For each schema the tag that uses it, or nothing where several do.
+        var users: [String: String?] = [:]
+        var groups: [String?: [ResolvedOperation]] = [:]
+        for operation in document.operations {
+            let tag: String? = operation.operation.tags.first
+            if let tag, groups[tag] == nil { tags.append(tag) }
+            groups[tag, default: []].append(operation)
+        }
+        for tag in tags.map(Optional.some) + [nil] {
+            var walk = SchemaWalk(document: document)
+            for operation in groups[tag] ?? [] { walk.add(operation) }
+            for key in walk.keys {
+                users[key] = users[key] == nil ? .some(tag) : .some(nil)
+            }
+        }
+        for entry in document.schemas.entries {
+            if case .some(.some(let tag)) = users[entry.key] { schemaTags[entry.swiftName] = tag }
+        }
+    }
+}
+
+/// The component schemas that operations lead to.
+private struct SchemaWalk {
+    let document: ResolvedDocument
+    private(set) var keys: Set<String> = []
+    private let headers: [String: Header]
+
+    init(document: ResolvedDocument) {
+        self.document = document
+        headers = Dictionary(document.headers.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    mutating func add(_ operation: ResolvedOperation) {
+        for parameter in operation.parameters {
+            if let schema = parameter.value.schema { add(schema) }
+            add(parameter.value.content)
+        }
+        if let body = operation.requestBody { add(body.value.content) }
+        for (_, response) in operation.responses {
+            add(response.value.headers)
+            add(response.value.content)
+        }
+    }
+
+    private mutating func add(_ group: [(name: String, header: Referenced<Header>)]) {
+        for (_, header) in group {
+            switch header {
+            case .inline(let header): add(header)
+            case .reference(let reference):
+                if let header = reference.componentName(in: .headers).flatMap({ headers[$0] }) { add(header) }
+            }
+        }
+    }
+
+    private mutating func add(_ header: Header) {
+        if let schema = header.schema { add(schema) }
+        add(header.content)
+    }
+
+    private mutating func add(_ content: [MediaType]) {
+        for item in content {
+            if let schema = item.schema { add(schema) }
+            for (_, encoding) in item.encoding.pairs { add(encoding.headers) }
+        }
+    }
+
+    private mutating func add(_ schema: Schema) {
+        var waiting: [Schema] = [schema]
+        while let schema = waiting.popLast() {
+            if let reference = schema.reference, let entry = document.schemas.entry(for: reference),
+                keys.insert(entry.key).inserted
+            {
+                waiting.append(entry.schema)
+            }
+            waiting += schema.children
+        }
+    }
+}
+
+extension Declaration {
+    /// What it declares, as other source calls it.
+    fileprivate var name: String? {
+        switch self {
+        case .type(let type): type.name.filter { $0 != "`" }
+        case .alias(_, let name, _): name.filter { $0 != "`" }
+        default: nil
+        }
+    }
+
+    fileprivate var isEmptyExtension: Bool {
+        if case .type(let type) = self { type.keyword == .extension && type.members.isEmpty } else { false }
+    }
+}
