@@ -270,6 +270,21 @@ struct DocumentFormatTests {
         #expect(generation.contains("case c = \"c\"", in: "Types.swift"))
     }
 
+    @Test func commentsHoldNoControlCharacters() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: "A\\nB"}
+                paths: {}
+                components:
+                  schemas:
+                    A: {type: string, description: "one\\0 two \\r\\nthree\\rlet x = 1\\ffour\\e[31m"}
+                """
+        ) { $0.additionalFileComments = ["first\rlet y = 2"] }
+        #expect(generation.contains("/// one two\n/// three\n/// let x = 1\n/// four[31m\npublic typealias A = Swift.String"))
+        #expect(generation.contains("// first\n// let y = 2\n"))
+    }
+
     @Test func longChainsOfReferencesEnd() {
         // Each schema is as unsupported as the next, which comes later.
         let schemas = (0..<3000).map { "    S\($0): {$ref: '#/components/schemas/S\($0 + 1)'}\n" }.joined()

@@ -19,7 +19,7 @@ struct Renderer {
         var output = Output(access: access)
         output.line(Renderer.marker)
         for comment in fileComments {
-            for line in comment.split(separator: "\n", omittingEmptySubsequences: false) {
+            for line in commentLines(comment) {
                 output.line(line.isEmpty ? "//" : "// \(line)")
             }
         }
@@ -80,9 +80,7 @@ private struct Output {
 
     private mutating func lines(_ documentation: String?) {
         guard let documentation else { return }
-        for line in documentation.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
-            var line: Substring = line
-            while line.last?.isWhitespace == true { line.removeLast() }
+        for line in commentLines(documentation) {
             self.line(line.isEmpty ? "///" : "/// \(line)")
         }
     }
@@ -219,8 +217,37 @@ private struct Output {
     }
 }
 
+/// The lines of a text as comments can hold them: without white space at the end and without signs that control a terminal.
+private func commentLines(_ text: String) -> [Substring] {
+    func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
+    var result: [Substring] = []
+    for bytes in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
+        var line = Substring(bytes)
+        while let last = line.utf8.last, last == 0x20 || last == 0x09 || last == 0x0D { line = line.dropLastByte() }
+        guard line.utf8.contains(where: isControl) else {
+            result.append(line)
+            continue
+        }
+        for part in line.unicodeScalars.split(
+            omittingEmptySubsequences: false,
+            whereSeparator: { "\r\u{B}\u{C}".unicodeScalars.contains($0) }
+        ) {
+            var clean = String.UnicodeScalarView()
+            for scalar in part where !(scalar.isASCII && isControl(UInt8(scalar.value))) { clean.append(scalar) }
+            result.append(Substring(String(clean)))
+        }
+    }
+    return result
+}
+
+extension Substring {
+    /// Without its last byte, which is a character of its own.
+    fileprivate func dropLastByte() -> Substring { self[..<utf8.index(before: endIndex)] }
+}
+
 /// Swift source for a string, whatever is in it.
 func stringLiteral(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) { return "\"\(text)\"" }
     var result = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

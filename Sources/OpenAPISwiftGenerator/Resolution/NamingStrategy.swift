@@ -76,6 +76,10 @@ struct NameAssigner: Sendable {
 enum DefensiveNaming {
     static func identifier(_ name: String) -> String {
         guard !name.isEmpty else { return "_empty" }
+        if isIdentifier(name) {
+            if name == "_" { return "_underscore_" }
+            return reserved.contains(name) ? "_\(name)" : name
+        }
         var result = ""
         for (index, scalar) in name.unicodeScalars.enumerated() {
             let category: Unicode.GeneralCategory = scalar.properties.generalCategory
@@ -92,6 +96,20 @@ enum DefensiveNaming {
         }
         if result == "_" { return "_underscore_" }
         return reserved.contains(result) ? "_\(result)" : result
+    }
+
+    /// Whether a name is one already, of ASCII letters, digits and underscores: most are.
+    private static func isIdentifier(_ name: String) -> Bool {
+        var isFirst = true
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): break
+            case UInt8(ascii: "0")...UInt8(ascii: "9") where !isFirst: break
+            default: return false
+            }
+            isFirst = false
+        }
+        return true
     }
 
     private static let words: [Unicode.Scalar: String] = [
