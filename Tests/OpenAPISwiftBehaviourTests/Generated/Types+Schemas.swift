@@ -197,32 +197,2493 @@ extension Components.Schemas {
         }
     }
     struct Specimen: StreamingJSON.JSONCodable, Sendable {
+        enum fixedPayload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case only_hyphen_this = "only-this"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        struct possiblyPayload: StreamingJSON.JSONCodable, Sendable {
+            var value1: Swift.Int?
+            var value2: Swift.String?
+            /// Creates a `possiblyPayload`.
+            init(value1: Swift.Int? = nil, value2: Swift.String? = nil) {
+                self.value1 = value1
+                self.value2 = value2
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                var isMatched: Swift.Bool = false
+                let v0: Swift.Int? = reader.attempt(Swift.Int.self)
+                if v0 != nil { isMatched = true }
+                reader.rewind(to: start)
+                let v1: Swift.String? = reader.attempt(Swift.String.self)
+                if v1 != nil { isMatched = true }
+                reader.rewind(to: start)
+                try reader.endAttempts(matched: isMatched, in: "possiblyPayload")
+                self.value1 = v0
+                self.value2 = v1
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                if let value: Swift.Int = self.value1 {
+                    writer.write(value)
+                    return
+                }
+                if let value: Swift.String = self.value2 {
+                    writer.write(value)
+                    return
+                }
+                writer.failEmpty("possiblyPayload")
+            }
+        }
         var text: Swift.String?
+        var uuid: Swift.String?
+        var day: Swift.String?
+        var moment: OpenAPISwiftRuntime.OpenAPIDate?
+        var bytes: OpenAPISwiftRuntime.Base64EncodedData?
+        var plainByte: Swift.String?
+        var page: Swift.String?
+        var whole: Swift.Int?
+        var small: Swift.Int32?
+        var big: Swift.Int64?
+        var odd: Swift.Int?
+        var number: Swift.Double?
+        var single: Swift.Float?
+        var chosen: Swift.Double?
+        var flag: Swift.Bool?
+        var certain: Swift.Bool?
+        var anything: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        var object: OpenAPISwiftRuntime.OpenAPIObjectContainer?
+        var list: OpenAPISwiftRuntime.OpenAPIArrayContainer?
+        var tuple: OpenAPISwiftRuntime.OpenAPIArrayContainer?
+        var untyped: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        var constant: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        var fixed: Components.Schemas.Specimen.fixedPayload?
+        var limited: Swift.String?
+        private var __maybe: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Maybe>?
+        var maybe: Components.Schemas.Maybe? {
+            get {
+                self.__maybe?.value
+            }
+            set {
+                self.__maybe = newValue.map { .init($0) }
+            }
+        }
+        private var __lists: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Lists>?
+        var lists: Components.Schemas.Lists? {
+            get {
+                self.__lists?.value
+            }
+            set {
+                self.__lists = newValue.map { .init($0) }
+            }
+        }
+        var colour: Components.Schemas.Colour?
+        var rank: Components.Schemas.Rank?
+        var blank: Components.Schemas.Blank?
+        var openColour: Components.Schemas.OpenColour?
+        var plain: Components.Schemas.Point?
+        var closed: Components.Schemas.Closed?
+        var open: Components.Schemas.Open?
+        var counts: Components.Schemas.Counts?
+        var gaps: Components.Schemas.Gaps?
+        var points: Components.Schemas.Points?
+        var named: Components.Schemas.Named?
+        var both: Components.Schemas.Both?
+        var wrapped: Components.Schemas.Wrapped?
+        var all: Components.Schemas.AllKinds?
+        var either: Components.Schemas.Either?
+        var some: Components.Schemas.SomeKinds?
+        var choice: Components.Schemas.Choice?
+        private var __amount: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Amount>?
+        var amount: Components.Schemas.Amount? {
+            get {
+                self.__amount?.value
+            }
+            set {
+                self.__amount = newValue.map { .init($0) }
+            }
+        }
+        private var __pet: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Pet>?
+        var pet: Components.Schemas.Pet? {
+            get {
+                self.__pet?.value
+            }
+            set {
+                self.__pet = newValue.map { .init($0) }
+            }
+        }
+        private var __shape: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Shape>?
+        var shape: Components.Schemas.Shape? {
+            get {
+                self.__shape?.value
+            }
+            set {
+                self.__shape = newValue.map { .init($0) }
+            }
+        }
+        var perhaps: Components.Schemas.Point?
+        var possibly: Components.Schemas.Specimen.possiblyPayload?
+        var chain: Components.Schemas.Chain?
+        var tree: Components.Schemas.Tree?
+        var family: Components.Schemas.Family?
+        var hen: Components.Schemas.Hen?
+        var doll: Components.Schemas.Doll?
+        private var __names: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Names>?
+        var names: Components.Schemas.Names? {
+            get {
+                self.__names?.value
+            }
+            set {
+                self.__names = newValue.map { .init($0) }
+            }
+        }
         /// Creates a `Specimen`.
-        init(text: Swift.String? = nil) {
+        init(
+            text: Swift.String? = nil,
+            uuid: Swift.String? = nil,
+            day: Swift.String? = nil,
+            moment: OpenAPISwiftRuntime.OpenAPIDate? = nil,
+            bytes: OpenAPISwiftRuntime.Base64EncodedData? = nil,
+            plainByte: Swift.String? = nil,
+            page: Swift.String? = nil,
+            whole: Swift.Int? = nil,
+            small: Swift.Int32? = nil,
+            big: Swift.Int64? = nil,
+            odd: Swift.Int? = nil,
+            number: Swift.Double? = nil,
+            single: Swift.Float? = nil,
+            chosen: Swift.Double? = nil,
+            flag: Swift.Bool? = nil,
+            certain: Swift.Bool? = nil,
+            anything: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil,
+            object: OpenAPISwiftRuntime.OpenAPIObjectContainer? = nil,
+            list: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil,
+            tuple: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil,
+            untyped: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil,
+            constant: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil,
+            fixed: Components.Schemas.Specimen.fixedPayload? = nil,
+            limited: Swift.String? = nil,
+            maybe: Components.Schemas.Maybe? = nil,
+            lists: Components.Schemas.Lists? = nil,
+            colour: Components.Schemas.Colour? = nil,
+            rank: Components.Schemas.Rank? = nil,
+            blank: Components.Schemas.Blank? = nil,
+            openColour: Components.Schemas.OpenColour? = nil,
+            plain: Components.Schemas.Point? = nil,
+            closed: Components.Schemas.Closed? = nil,
+            open: Components.Schemas.Open? = nil,
+            counts: Components.Schemas.Counts? = nil,
+            gaps: Components.Schemas.Gaps? = nil,
+            points: Components.Schemas.Points? = nil,
+            named: Components.Schemas.Named? = nil,
+            both: Components.Schemas.Both? = nil,
+            wrapped: Components.Schemas.Wrapped? = nil,
+            all: Components.Schemas.AllKinds? = nil,
+            either: Components.Schemas.Either? = nil,
+            some: Components.Schemas.SomeKinds? = nil,
+            choice: Components.Schemas.Choice? = nil,
+            amount: Components.Schemas.Amount? = nil,
+            pet: Components.Schemas.Pet? = nil,
+            shape: Components.Schemas.Shape? = nil,
+            perhaps: Components.Schemas.Point? = nil,
+            possibly: Components.Schemas.Specimen.possiblyPayload? = nil,
+            chain: Components.Schemas.Chain? = nil,
+            tree: Components.Schemas.Tree? = nil,
+            family: Components.Schemas.Family? = nil,
+            hen: Components.Schemas.Hen? = nil,
+            doll: Components.Schemas.Doll? = nil,
+            names: Components.Schemas.Names? = nil
+        ) {
             self.text = text
+            self.uuid = uuid
+            self.day = day
+            self.moment = moment
+            self.bytes = bytes
+            self.plainByte = plainByte
+            self.page = page
+            self.whole = whole
+            self.small = small
+            self.big = big
+            self.odd = odd
+            self.number = number
+            self.single = single
+            self.chosen = chosen
+            self.flag = flag
+            self.certain = certain
+            self.anything = anything
+            self.object = object
+            self.list = list
+            self.tuple = tuple
+            self.untyped = untyped
+            self.constant = constant
+            self.fixed = fixed
+            self.limited = limited
+            self.__maybe = maybe.map { .init($0) }
+            self.__lists = lists.map { .init($0) }
+            self.colour = colour
+            self.rank = rank
+            self.blank = blank
+            self.openColour = openColour
+            self.plain = plain
+            self.closed = closed
+            self.open = open
+            self.counts = counts
+            self.gaps = gaps
+            self.points = points
+            self.named = named
+            self.both = both
+            self.wrapped = wrapped
+            self.all = all
+            self.either = either
+            self.some = some
+            self.choice = choice
+            self.__amount = amount.map { .init($0) }
+            self.__pet = pet.map { .init($0) }
+            self.__shape = shape.map { .init($0) }
+            self.perhaps = perhaps
+            self.possibly = possibly
+            self.chain = chain
+            self.tree = tree
+            self.family = family
+            self.hen = hen
+            self.doll = doll
+            self.__names = names.map { .init($0) }
         }
         enum CodingKeys: Swift.String, CodingKey {
             case text = "text"
+            case uuid = "uuid"
+            case day = "day"
+            case moment = "moment"
+            case bytes = "bytes"
+            case plainByte = "plainByte"
+            case page = "page"
+            case whole = "whole"
+            case small = "small"
+            case big = "big"
+            case odd = "odd"
+            case number = "number"
+            case single = "single"
+            case chosen = "chosen"
+            case flag = "flag"
+            case certain = "certain"
+            case anything = "anything"
+            case object = "object"
+            case list = "list"
+            case tuple = "tuple"
+            case untyped = "untyped"
+            case constant = "constant"
+            case fixed = "fixed"
+            case limited = "limited"
+            case maybe = "maybe"
+            case lists = "lists"
+            case colour = "colour"
+            case rank = "rank"
+            case blank = "blank"
+            case openColour = "openColour"
+            case plain = "plain"
+            case closed = "closed"
+            case open = "open"
+            case counts = "counts"
+            case gaps = "gaps"
+            case points = "points"
+            case named = "named"
+            case both = "both"
+            case wrapped = "wrapped"
+            case all = "all"
+            case either = "either"
+            case some = "some"
+            case choice = "choice"
+            case amount = "amount"
+            case pet = "pet"
+            case shape = "shape"
+            case perhaps = "perhaps"
+            case possibly = "possibly"
+            case chain = "chain"
+            case tree = "tree"
+            case family = "family"
+            case hen = "hen"
+            case doll = "doll"
+            case names = "names"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: OpenAPISwiftRuntime.OpenAPIDate? = nil
+            var v4: OpenAPISwiftRuntime.Base64EncodedData? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            var v7: Swift.Int? = nil
+            var v8: Swift.Int32? = nil
+            var v9: Swift.Int64? = nil
+            var v10: Swift.Int? = nil
+            var v11: Swift.Double? = nil
+            var v12: Swift.Float? = nil
+            var v13: Swift.Double? = nil
+            var v14: Swift.Bool? = nil
+            var v15: Swift.Bool? = nil
+            var v16: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil
+            var v17: OpenAPISwiftRuntime.OpenAPIObjectContainer? = nil
+            var v18: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil
+            var v19: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil
+            var v20: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil
+            var v21: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil
+            var v22: Components.Schemas.Specimen.fixedPayload? = nil
+            var v23: Swift.String? = nil
+            var v24: Components.Schemas.Maybe? = nil
+            var v25: Components.Schemas.Lists? = nil
+            var v26: Components.Schemas.Colour? = nil
+            var v27: Components.Schemas.Rank? = nil
+            var v28: Components.Schemas.Blank? = nil
+            var v29: Components.Schemas.OpenColour? = nil
+            var v30: Components.Schemas.Point? = nil
+            var v31: Components.Schemas.Closed? = nil
+            var v32: Components.Schemas.Open? = nil
+            var v33: Components.Schemas.Counts? = nil
+            var v34: Components.Schemas.Gaps? = nil
+            var v35: Components.Schemas.Points? = nil
+            var v36: Components.Schemas.Named? = nil
+            var v37: Components.Schemas.Both? = nil
+            var v38: Components.Schemas.Wrapped? = nil
+            var v39: Components.Schemas.AllKinds? = nil
+            var v40: Components.Schemas.Either? = nil
+            var v41: Components.Schemas.SomeKinds? = nil
+            var v42: Components.Schemas.Choice? = nil
+            var v43: Components.Schemas.Amount? = nil
+            var v44: Components.Schemas.Pet? = nil
+            var v45: Components.Schemas.Shape? = nil
+            var v46: Components.Schemas.Point? = nil
+            var v47: Components.Schemas.Specimen.possiblyPayload? = nil
+            var v48: Components.Schemas.Chain? = nil
+            var v49: Components.Schemas.Tree? = nil
+            var v50: Components.Schemas.Family? = nil
+            var v51: Components.Schemas.Hen? = nil
+            var v52: Components.Schemas.Doll? = nil
+            var v53: Components.Schemas.Names? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.Base64EncodedData.self)
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 8:
+                    v8 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int32.self)
+                case 9:
+                    v9 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int64.self)
+                case 10:
+                    v10 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                case 11:
+                    v11 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                case 12:
+                    v12 = try reader.readNullIfPresent() ? nil : try reader.read(Swift.Float.self)
+                case 13:
+                    v13 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                case 14:
+                    v14 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 15:
+                    v15 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                case 16:
+                    v16 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
+                case 17:
+                    v17 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIObjectContainer.self)
+                case 18:
+                    v18 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIArrayContainer.self)
+                case 19:
+                    v19 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIArrayContainer.self)
+                case 20:
+                    v20 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
+                case 21:
+                    v21 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
+                case 22:
+                    v22 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Specimen.fixedPayload.self)
+                case 23:
+                    v23 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 24:
+                    v24 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Maybe.self)
+                case 25:
+                    v25 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Lists.self)
+                case 26:
+                    v26 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Colour.self)
+                case 27:
+                    v27 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Rank.self)
+                case 28:
+                    v28 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Blank.self)
+                case 29:
+                    v29 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.OpenColour.self)
+                case 30:
+                    v30 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Point.self)
+                case 31:
+                    v31 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Closed.self)
+                case 32:
+                    v32 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Open.self)
+                case 33:
+                    v33 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Counts.self)
+                case 34:
+                    v34 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Gaps.self)
+                case 35:
+                    v35 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Points.self)
+                case 36:
+                    v36 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Named.self)
+                case 37:
+                    v37 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Both.self)
+                case 38:
+                    v38 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Wrapped.self)
+                case 39:
+                    v39 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.AllKinds.self)
+                case 40:
+                    v40 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Either.self)
+                case 41:
+                    v41 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.SomeKinds.self)
+                case 42:
+                    v42 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Choice.self)
+                case 43:
+                    v43 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Amount.self)
+                case 44:
+                    v44 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Pet.self)
+                case 45:
+                    v45 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Shape.self)
+                case 46:
+                    v46 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Point.self)
+                case 47:
+                    v47 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Specimen.possiblyPayload.self)
+                case 48:
+                    v48 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Chain.self)
+                case 49:
+                    v49 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Tree.self)
+                case 50:
+                    v50 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Family.self)
+                case 51:
+                    v51 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Hen.self)
+                case 52:
+                    v52 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Doll.self)
+                case 53:
+                    v53 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Names.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            self.text = v0
+            self.uuid = v1
+            self.day = v2
+            self.moment = v3
+            self.bytes = v4
+            self.plainByte = v5
+            self.page = v6
+            self.whole = v7
+            self.small = v8
+            self.big = v9
+            self.odd = v10
+            self.number = v11
+            self.single = v12
+            self.chosen = v13
+            self.flag = v14
+            self.certain = v15
+            self.anything = v16
+            self.object = v17
+            self.list = v18
+            self.tuple = v19
+            self.untyped = v20
+            self.constant = v21
+            self.fixed = v22
+            self.limited = v23
+            self.__maybe = v24.map { .init($0) }
+            self.__lists = v25.map { .init($0) }
+            self.colour = v26
+            self.rank = v27
+            self.blank = v28
+            self.openColour = v29
+            self.plain = v30
+            self.closed = v31
+            self.open = v32
+            self.counts = v33
+            self.gaps = v34
+            self.points = v35
+            self.named = v36
+            self.both = v37
+            self.wrapped = v38
+            self.all = v39
+            self.either = v40
+            self.some = v41
+            self.choice = v42
+            self.__amount = v43.map { .init($0) }
+            self.__pet = v44.map { .init($0) }
+            self.__shape = v45.map { .init($0) }
+            self.perhaps = v46
+            self.possibly = v47
+            self.chain = v48
+            self.tree = v49
+            self.family = v50
+            self.hen = v51
+            self.doll = v52
+            self.__names = v53.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Components.Schemas.AllKinds = self.all {
+                writer.key("all")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Amount = self.__amount?.value {
+                writer.key("amount")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIValueContainer = self.anything {
+                writer.key("anything")
+                writer.write(value)
+            }
+            if let value: Swift.Int64 = self.big {
+                writer.key("big")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Blank = self.blank {
+                writer.key("blank")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Both = self.both {
+                writer.key("both")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.Base64EncodedData = self.bytes {
+                writer.key("bytes")
+                writer.write(value)
+            }
+            if let value: Swift.Bool = self.certain {
+                writer.key("certain")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Chain = self.chain {
+                writer.key("chain")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Choice = self.choice {
+                writer.key("choice")
+                writer.write(value)
+            }
+            if let value: Swift.Double = self.chosen {
+                writer.key("chosen")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Closed = self.closed {
+                writer.key("closed")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Colour = self.colour {
+                writer.key("colour")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIValueContainer = self.constant {
+                writer.key("constant")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Counts = self.counts {
+                writer.key("counts")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.day {
+                writer.key("day")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Doll = self.doll {
+                writer.key("doll")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Either = self.either {
+                writer.key("either")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Family = self.family {
+                writer.key("family")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Specimen.fixedPayload = self.fixed {
+                writer.key("fixed")
+                writer.write(value)
+            }
+            if let value: Swift.Bool = self.flag {
+                writer.key("flag")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Gaps = self.gaps {
+                writer.key("gaps")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Hen = self.hen {
+                writer.key("hen")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.limited {
+                writer.key("limited")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIArrayContainer = self.list {
+                writer.key("list")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Lists = self.__lists?.value {
+                writer.key("lists")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Maybe = self.__maybe?.value {
+                writer.key("maybe")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIDate = self.moment {
+                writer.key("moment")
+                writer.writeDate(value)
+            }
+            if let value: Components.Schemas.Named = self.named {
+                writer.key("named")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Names = self.__names?.value {
+                writer.key("names")
+                writer.write(value)
+            }
+            if let value: Swift.Double = self.number {
+                writer.key("number")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIObjectContainer = self.object {
+                writer.key("object")
+                writer.write(value)
+            }
+            if let value: Swift.Int = self.odd {
+                writer.key("odd")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Open = self.open {
+                writer.key("open")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.OpenColour = self.openColour {
+                writer.key("openColour")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.page {
+                writer.key("page")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Point = self.perhaps {
+                writer.key("perhaps")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Pet = self.__pet?.value {
+                writer.key("pet")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Point = self.plain {
+                writer.key("plain")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.plainByte {
+                writer.key("plainByte")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Points = self.points {
+                writer.key("points")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Specimen.possiblyPayload = self.possibly {
+                writer.key("possibly")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Rank = self.rank {
+                writer.key("rank")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Shape = self.__shape?.value {
+                writer.key("shape")
+                writer.write(value)
+            }
+            if let value: Swift.Float = self.single {
+                writer.key("single")
+                writer.write(value)
+            }
+            if let value: Swift.Int32 = self.small {
+                writer.key("small")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.SomeKinds = self.some {
+                writer.key("some")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.text {
+                writer.key("text")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Tree = self.tree {
+                writer.key("tree")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIArrayContainer = self.tuple {
+                writer.key("tuple")
+                writer.write(value)
+            }
+            if let value: OpenAPISwiftRuntime.OpenAPIValueContainer = self.untyped {
+                writer.key("untyped")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.uuid {
+                writer.key("uuid")
+                writer.write(value)
+            }
+            if let value: Swift.Int = self.whole {
+                writer.key("whole")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Wrapped = self.wrapped {
+                writer.key("wrapped")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    typealias NullableText = Swift.String
+    typealias Text = Swift.String
+    struct Maybe: StreamingJSON.JSONCodable, Sendable {
+        var needed: Swift.String?
+        var referred: Components.Schemas.NullableText?
+        var plain: Components.Schemas.Text
+        var preset: Swift.Int
+        var absent: Swift.String?
+        var given: Swift.String?
+        var secret: Swift.String?
+        /// Creates a `Maybe`.
+        init(
+            needed: Swift.String? = nil,
+            referred: Components.Schemas.NullableText? = nil,
+            plain: Components.Schemas.Text,
+            preset: Swift.Int,
+            absent: Swift.String? = nil,
+            given: Swift.String? = nil,
+            secret: Swift.String? = nil
+        ) {
+            self.needed = needed
+            self.referred = referred
+            self.plain = plain
+            self.preset = preset
+            self.absent = absent
+            self.given = given
+            self.secret = secret
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case needed = "needed"
+            case referred = "referred"
+            case plain = "plain"
+            case preset = "preset"
+            case absent = "absent"
+            case given = "given"
+            case secret = "secret"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("needed", "referred", "plain", "preset", "absent", "given", "secret")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.NullableText? = nil
+            var v2: Components.Schemas.Text? = nil
+            var v3: Swift.Int? = nil
+            var v4: Swift.String? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.NullableText.self)
+                case 2:
+                    v2 = try reader.read(Components.Schemas.Text.self)
+                case 3:
+                    v3 = try reader.readInteger(Swift.Int.self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v2 else { throw reader.missingKey("plain", in: "Maybe") }
+            guard let v3 else { throw reader.missingKey("preset", in: "Maybe") }
+            self.needed = v0
+            self.referred = v1
+            self.plain = v2
+            self.preset = v3
+            self.absent = v4
+            self.given = v5
+            self.secret = v6
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Swift.String = self.absent {
+                writer.key("absent")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.given {
+                writer.key("given")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.needed {
+                writer.key("needed")
+                writer.write(value)
+            }
+            writer.key("plain")
+            writer.write(self.plain)
+            writer.key("preset")
+            writer.write(self.preset)
+            if let value: Components.Schemas.NullableText = self.referred {
+                writer.key("referred")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.secret {
+                writer.key("secret")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Lists: StreamingJSON.JSONCodable, Sendable {
+        typealias objectsPayload = [Components.Schemas.Lists.objectsPayloadPayload]
+        struct objectsPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+            var a: Swift.Int?
+            /// Creates a `objectsPayloadPayload`.
+            init(a: Swift.Int? = nil) {
+                self.a = a
+            }
+            enum CodingKeys: Swift.String, CodingKey {
+                case a = "a"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                self.a = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                if let value: Swift.Int = self.a {
+                    writer.key("a")
+                    writer.write(value)
+                }
+                writer.endObject()
+            }
+        }
+        typealias enumsPayload = [Components.Schemas.Lists.enumsPayloadPayload]
+        enum enumsPayloadPayload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case p = "p"
+            case q = "q"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        typealias mapsPayload = [Components.Schemas.Lists.mapsPayloadPayload]
+        struct mapsPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Swift.Int]
+            /// Creates a `mapsPayloadPayload`.
+            init(additionalProperties: [Swift.String: Swift.Int] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Swift.Int] = .init()
+                try reader.beginObject()
+                while let key: Swift.String = try reader.nextKey() {
+                    additional.updateValue(try reader.readInteger(Swift.Int.self), forKey: key)
+                }
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                for name: Swift.String in self.additionalProperties.keys.sorted() {
+                    guard let value: Swift.Int = self.additionalProperties[name] else { continue }
+                    writer.key(name)
+                    writer.write(value)
+                }
+                writer.endObject()
+            }
+        }
+        var gaps: [Swift.String?]?
+        var nested: [[Swift.Int]]?
+        var objects: Components.Schemas.Lists.objectsPayload?
+        var enums: Components.Schemas.Lists.enumsPayload?
+        var moments: [OpenAPISwiftRuntime.OpenAPIDate]?
+        var maps: Components.Schemas.Lists.mapsPayload?
+        /// Creates a `Lists`.
+        init(
+            gaps: [Swift.String?]? = nil,
+            nested: [[Swift.Int]]? = nil,
+            objects: Components.Schemas.Lists.objectsPayload? = nil,
+            enums: Components.Schemas.Lists.enumsPayload? = nil,
+            moments: [OpenAPISwiftRuntime.OpenAPIDate]? = nil,
+            maps: Components.Schemas.Lists.mapsPayload? = nil
+        ) {
+            self.gaps = gaps
+            self.nested = nested
+            self.objects = objects
+            self.enums = enums
+            self.moments = moments
+            self.maps = maps
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case gaps = "gaps"
+            case nested = "nested"
+            case objects = "objects"
+            case enums = "enums"
+            case moments = "moments"
+            case maps = "maps"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("gaps", "nested", "objects", "enums", "moments", "maps")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Swift.String?]? = nil
+            var v1: [[Swift.Int]]? = nil
+            var v2: Components.Schemas.Lists.objectsPayload? = nil
+            var v3: Components.Schemas.Lists.enumsPayload? = nil
+            var v4: [OpenAPISwiftRuntime.OpenAPIDate]? = nil
+            var v5: Components.Schemas.Lists.mapsPayload? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String?].self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([[Swift.Int]].self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Lists.objectsPayload.self)
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Lists.enumsPayload.self)
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() })
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Lists.mapsPayload.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            self.gaps = v0
+            self.nested = v1
+            self.objects = v2
+            self.enums = v3
+            self.moments = v4
+            self.maps = v5
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Components.Schemas.Lists.enumsPayload = self.enums {
+                writer.key("enums")
+                writer.write(value)
+            }
+            if let value: [Swift.String?] = self.gaps {
+                writer.key("gaps")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Lists.mapsPayload = self.maps {
+                writer.key("maps")
+                writer.write(value)
+            }
+            if let value: [OpenAPISwiftRuntime.OpenAPIDate] = self.moments {
+                writer.key("moments")
+                writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+            }
+            if let value: [[Swift.Int]] = self.nested {
+                writer.key("nested")
+                writer.write(value)
+            }
+            if let value: Components.Schemas.Lists.objectsPayload = self.objects {
+                writer.key("objects")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    enum Rank: Swift.Int, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case _0 = 0
+        case _10 = 10
+        case _n5 = -5
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    enum Blank: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case full = "full"
+        case _empty = ""
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    struct OpenColour: StreamingJSON.JSONCodable, Sendable {
+        enum Value1Payload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case red = "red"
+            case blue = "blue"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        var value1: Components.Schemas.OpenColour.Value1Payload?
+        var value2: Swift.String?
+        /// Creates a `OpenColour`.
+        init(value1: Components.Schemas.OpenColour.Value1Payload? = nil, value2: Swift.String? = nil) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            var isMatched: Swift.Bool = false
+            let v0: Components.Schemas.OpenColour.Value1Payload? = reader.attempt(Components.Schemas.OpenColour.Value1Payload.self)
+            if v0 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v1: Swift.String? = reader.attempt(Swift.String.self)
+            if v1 != nil { isMatched = true }
+            reader.rewind(to: start)
+            try reader.endAttempts(matched: isMatched, in: "OpenColour")
+            self.value1 = v0
+            self.value2 = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if let value: Components.Schemas.OpenColour.Value1Payload = self.value1 {
+                writer.write(value)
+                return
+            }
+            if let value: Swift.String = self.value2 {
+                writer.write(value)
+                return
+            }
+            writer.failEmpty("OpenColour")
+        }
+    }
+    struct Closed: StreamingJSON.JSONCodable, Sendable {
+        var a: Swift.Int
+        /// Creates a `Closed`.
+        init(a: Swift.Int) {
+            self.a = a
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readInteger(Swift.Int.self)
+                default:
+                    throw reader.unexpectedKey(try reader.lastKey(), in: "Closed")
+                }
+            }
+            guard let v0 else { throw reader.missingKey("a", in: "Closed") }
+            self.a = v0
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.key("a")
+            writer.write(self.a)
+            writer.endObject()
+        }
+    }
+    struct Open: StreamingJSON.JSONCodable, Sendable {
+        var a: Swift.Int?
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer
+        /// Creates a `Open`.
+        init(a: Swift.Int? = nil, additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()) {
+            self.a = a
+            self.additionalProperties = additionalProperties
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                default:
+                    let name: Swift.String = try reader.lastKey()
+                    try additional.readMember(name, json: &reader)
+                }
+            }
+            self.a = v0
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Swift.Int = self.a {
+                writer.key("a")
+                writer.write(value)
+            }
+            self.additionalProperties.writeMembers(json: &writer)
+            writer.endObject()
+        }
+    }
+    struct Counts: StreamingJSON.JSONCodable, Sendable {
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Swift.Int]
+        /// Creates a `Counts`.
+        init(additionalProperties: [Swift.String: Swift.Int] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Swift.Int] = .init()
+            try reader.beginObject()
+            while let key: Swift.String = try reader.nextKey() {
+                additional.updateValue(try reader.readInteger(Swift.Int.self), forKey: key)
+            }
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            for name: Swift.String in self.additionalProperties.keys.sorted() {
+                guard let value: Swift.Int = self.additionalProperties[name] else { continue }
+                writer.key(name)
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Gaps: StreamingJSON.JSONCodable, Sendable {
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Swift.String?]
+        /// Creates a `Gaps`.
+        init(additionalProperties: [Swift.String: Swift.String?] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Swift.String?] = .init()
+            try reader.beginObject()
+            while let key: Swift.String = try reader.nextKey() {
+                additional.updateValue(try reader.readNullIfPresent() ? nil : try reader.readString(), forKey: key)
+            }
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            for name: Swift.String in self.additionalProperties.keys.sorted() {
+                guard let value: Swift.String? = self.additionalProperties[name] else { continue }
+                writer.key(name)
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Points: StreamingJSON.JSONCodable, Sendable {
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Components.Schemas.Point]
+        /// Creates a `Points`.
+        init(additionalProperties: [Swift.String: Components.Schemas.Point] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Components.Schemas.Point] = .init()
+            try reader.beginObject()
+            while let key: Swift.String = try reader.nextKey() {
+                additional.updateValue(try reader.read(Components.Schemas.Point.self), forKey: key)
+            }
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            for name: Swift.String in self.additionalProperties.keys.sorted() {
+                guard let value: Components.Schemas.Point = self.additionalProperties[name] else { continue }
+                writer.key(name)
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Named: StreamingJSON.JSONCodable, Sendable {
+        struct additionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+            var n: Swift.Int
+            /// Creates a `additionalPropertiesPayload`.
+            init(n: Swift.Int) {
+                self.n = n
+            }
+            enum CodingKeys: Swift.String, CodingKey {
+                case n = "n"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readInteger(Swift.Int.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                guard let v0 else { throw reader.missingKey("n", in: "additionalPropertiesPayload") }
+                self.n = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.key("n")
+                writer.write(self.n)
+                writer.endObject()
+            }
+        }
+        var a: Swift.String?
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload]
+        /// Creates a `Named`.
+        init(
+            a: Swift.String? = nil,
+            additionalProperties: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload] = .init()
+        ) {
+            self.a = a
+            self.additionalProperties = additionalProperties
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var additional: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload] = .init()
             try reader.beginObject()
             while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
                 switch key {
                 case 0:
                     v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
                 default:
-                    try reader.skipValue()
+                    let name: Swift.String = try reader.lastKey()
+                    additional.updateValue(try reader.read(Components.Schemas.Named.additionalPropertiesPayload.self), forKey: name)
                 }
             }
-            self.text = v0
+            self.a = v0
+            self.additionalProperties = additional
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.text {
-                writer.key("text")
+            if let value: Swift.String = self.a {
+                writer.key("a")
+                writer.write(value)
+            }
+            for name: Swift.String in self.additionalProperties.keys.sorted() {
+                guard let value: Components.Schemas.Named.additionalPropertiesPayload = self.additionalProperties[name] else { continue }
+                writer.key(name)
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Both: StreamingJSON.JSONCodable, Sendable {
+        struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+            var z: Swift.Int
+            var w: Swift.Int?
+            /// Creates a `Value2Payload`.
+            init(z: Swift.Int, w: Swift.Int? = nil) {
+                self.z = z
+                self.w = w
+            }
+            enum CodingKeys: Swift.String, CodingKey {
+                case z = "z"
+                case w = "w"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("z", "w")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                var v1: Swift.Int? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readInteger(Swift.Int.self)
+                    case 1:
+                        v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                guard let v0 else { throw reader.missingKey("z", in: "Value2Payload") }
+                self.z = v0
+                self.w = v1
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                if let value: Swift.Int = self.w {
+                    writer.key("w")
+                    writer.write(value)
+                }
+                writer.key("z")
+                writer.write(self.z)
+                writer.endObject()
+            }
+        }
+        var value1: Components.Schemas.Point
+        var value2: Components.Schemas.Both.Value2Payload
+        /// Creates a `Both`.
+        init(value1: Components.Schemas.Point, value2: Components.Schemas.Both.Value2Payload) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read(Components.Schemas.Point.self)
+            reader.rewind(to: start)
+            self.value2 = try reader.read(Components.Schemas.Both.Value2Payload.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    struct Wrapped: StreamingJSON.JSONCodable, Sendable {
+        var value1: Components.Schemas.Text
+        /// Creates a `Wrapped`.
+        init(value1: Components.Schemas.Text) {
+            self.value1 = value1
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self.value1 = try reader.read(Components.Schemas.Text.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.value1)
+        }
+    }
+    struct AllKinds: StreamingJSON.JSONCodable, Sendable {
+        var value1: Components.Schemas.Free
+        var value2: Components.Schemas.Free
+        var value3: Swift.String
+        var value4: [Swift.Int]
+        /// Creates a `AllKinds`.
+        init(
+            value1: Components.Schemas.Free,
+            value2: Components.Schemas.Free,
+            value3: Swift.String,
+            value4: [Swift.Int]
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+            self.value4 = value4
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read(Components.Schemas.Free.self)
+            reader.rewind(to: start)
+            self.value2 = try reader.read(Components.Schemas.Free.self)
+            reader.rewind(to: start)
+            self.value3 = try reader.readString()
+            reader.rewind(to: start)
+            self.value4 = try reader.read([Swift.Int].self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.value3)
+        }
+    }
+    struct SomeKinds: StreamingJSON.JSONCodable, Sendable {
+        var value1: OpenAPISwiftRuntime.OpenAPIObjectContainer?
+        var value2: Swift.String?
+        var value3: [Swift.Int]?
+        /// Creates a `SomeKinds`.
+        init(
+            value1: OpenAPISwiftRuntime.OpenAPIObjectContainer? = nil,
+            value2: Swift.String? = nil,
+            value3: [Swift.Int]? = nil
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            var isMatched: Swift.Bool = false
+            let v0: OpenAPISwiftRuntime.OpenAPIObjectContainer? = reader.attempt(OpenAPISwiftRuntime.OpenAPIObjectContainer.self)
+            if v0 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v1: Swift.String? = reader.attempt(Swift.String.self)
+            if v1 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v2: [Swift.Int]? = reader.attempt([Swift.Int].self)
+            if v2 != nil { isMatched = true }
+            reader.rewind(to: start)
+            try reader.endAttempts(matched: isMatched, in: "SomeKinds")
+            self.value1 = v0
+            self.value2 = v1
+            self.value3 = v2
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if let value: Swift.String = self.value2 {
+                writer.write(value)
+                return
+            }
+            if let value: [Swift.Int] = self.value3 {
+                writer.write(value)
+                return
+            }
+            writer.writeMerged([self.value1])
+        }
+    }
+    typealias Free = OpenAPISwiftRuntime.OpenAPIValueContainer
+    struct Either: StreamingJSON.JSONCodable, Sendable {
+        var value1: Components.Schemas.Point?
+        var value2: Components.Schemas.Note?
+        /// Creates a `Either`.
+        init(value1: Components.Schemas.Point? = nil, value2: Components.Schemas.Note? = nil) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            var isMatched: Swift.Bool = false
+            let v0: Components.Schemas.Point? = reader.attempt(Components.Schemas.Point.self)
+            if v0 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v1: Components.Schemas.Note? = reader.attempt(Components.Schemas.Note.self)
+            if v1 != nil { isMatched = true }
+            reader.rewind(to: start)
+            try reader.endAttempts(matched: isMatched, in: "Either")
+            self.value1 = v0
+            self.value2 = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    indirect enum Choice: StreamingJSON.JSONCodable, Sendable {
+        struct Case4Payload: StreamingJSON.JSONCodable, Sendable {
+            var c: Swift.Int
+            /// Creates a `Case4Payload`.
+            init(c: Swift.Int) {
+                self.c = c
+            }
+            enum CodingKeys: Swift.String, CodingKey {
+                case c = "c"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readInteger(Swift.Int.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                guard let v0 else { throw reader.missingKey("c", in: "Case4Payload") }
+                self.c = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.key("c")
+                writer.write(self.c)
+                writer.endObject()
+            }
+        }
+        case case1(Swift.String)
+        case case2(Swift.Int)
+        case Note(Components.Schemas.Note)
+        case case4(Components.Schemas.Choice.Case4Payload)
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Swift.String = reader.attempt(Swift.String.self) {
+                self = .case1(value)
+                return
+            }
+            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+                self = .case2(value)
+                return
+            }
+            if let value: Components.Schemas.Note = reader.attempt(Components.Schemas.Note.self) {
+                self = .Note(value)
+                return
+            }
+            if let value: Components.Schemas.Choice.Case4Payload = reader.attempt(Components.Schemas.Choice.Case4Payload.self) {
+                self = .case4(value)
+                return
+            }
+            throw reader.noMatch(in: "Choice")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .case1(let value):
+                writer.write(value)
+            case .case2(let value):
+                writer.write(value)
+            case .Note(let value):
+                writer.write(value)
+            case .case4(let value):
+                writer.write(value)
+            }
+        }
+    }
+    enum Amount: StreamingJSON.JSONCodable, Sendable {
+        case case1(Swift.Int)
+        case case2(Swift.Double)
+        case case3(Swift.Bool)
+        case case4([Swift.String])
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+                self = .case1(value)
+                return
+            }
+            if let value: Swift.Double = reader.attempt(Swift.Double.self) {
+                self = .case2(value)
+                return
+            }
+            if let value: Swift.Bool = reader.attempt(Swift.Bool.self) {
+                self = .case3(value)
+                return
+            }
+            if let value: [Swift.String] = reader.attempt([Swift.String].self) {
+                self = .case4(value)
+                return
+            }
+            throw reader.noMatch(in: "Amount")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .case1(let value):
+                writer.write(value)
+            case .case2(let value):
+                writer.write(value)
+            case .case3(let value):
+                writer.write(value)
+            case .case4(let value):
+                writer.write(value)
+            }
+        }
+    }
+    struct Cat: StreamingJSON.JSONCodable, Sendable {
+        var kind: Swift.String
+        var lives: Swift.Int?
+        /// Creates a `Cat`.
+        init(kind: Swift.String, lives: Swift.Int? = nil) {
+            self.kind = kind
+            self.lives = lives
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case kind = "kind"
+            case lives = "lives"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "lives")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Int? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("kind", in: "Cat") }
+            self.kind = v0
+            self.lives = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.key("kind")
+            writer.write(self.kind)
+            if let value: Swift.Int = self.lives {
+                writer.key("lives")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Dog: StreamingJSON.JSONCodable, Sendable {
+        var kind: Swift.String
+        var tricks: [Swift.String]?
+        /// Creates a `Dog`.
+        init(kind: Swift.String, tricks: [Swift.String]? = nil) {
+            self.kind = kind
+            self.tricks = tricks
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case kind = "kind"
+            case tricks = "tricks"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "tricks")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Swift.String]? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("kind", in: "Dog") }
+            self.kind = v0
+            self.tricks = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.key("kind")
+            writer.write(self.kind)
+            if let value: [Swift.String] = self.tricks {
+                writer.key("tricks")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    enum Pet: StreamingJSON.JSONCodable, Sendable {
+        case dog(Components.Schemas.Dog)
+        case Kitten(Components.Schemas.Cat)
+        case tom_hyphen_cat(Components.Schemas.Cat)
+        enum CodingKeys: Swift.String, CodingKey {
+            case kind = "kind"
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Pet")
+            switch tag {
+            case "dog":
+                self = .dog(try reader.read(Components.Schemas.Dog.self))
+            case "Kitten":
+                self = .Kitten(try reader.read(Components.Schemas.Cat.self))
+            case "tom-cat":
+                self = .tom_hyphen_cat(try reader.read(Components.Schemas.Cat.self))
+            default:
+                throw reader.unknownDiscriminator(tag, in: "Pet")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .dog(let value):
+                writer.write(value)
+            case .Kitten(let value):
+                writer.write(value)
+            case .tom_hyphen_cat(let value):
+                writer.write(value)
+            }
+        }
+    }
+    struct Circle: StreamingJSON.JSONCodable, Sendable {
+        var _type: Swift.String
+        var r: Swift.Double?
+        /// Creates a `Circle`.
+        init(_type: Swift.String, r: Swift.Double? = nil) {
+            self._type = _type
+            self.r = r
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case _type = "type"
+            case r = "r"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "r")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Double? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("type", in: "Circle") }
+            self._type = v0
+            self.r = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Swift.Double = self.r {
+                writer.key("r")
+                writer.write(value)
+            }
+            writer.key("type")
+            writer.write(self._type)
+            writer.endObject()
+        }
+    }
+    struct Square: StreamingJSON.JSONCodable, Sendable {
+        var _type: Swift.String
+        var a: Swift.Double?
+        /// Creates a `Square`.
+        init(_type: Swift.String, a: Swift.Double? = nil) {
+            self._type = _type
+            self.a = a
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case _type = "type"
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Double? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("type", in: "Square") }
+            self._type = v0
+            self.a = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Swift.Double = self.a {
+                writer.key("a")
+                writer.write(value)
+            }
+            writer.key("type")
+            writer.write(self._type)
+            writer.endObject()
+        }
+    }
+    enum Shape: StreamingJSON.JSONCodable, Sendable {
+        case Circle(Components.Schemas.Circle)
+        case Square(Components.Schemas.Square)
+        enum CodingKeys: Swift.String, CodingKey {
+            case _type = "type"
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let tag: Swift.String = try reader.peekDiscriminator("type", in: "Shape")
+            switch tag {
+            case "Circle", "#/components/schemas/Circle":
+                self = .Circle(try reader.read(Components.Schemas.Circle.self))
+            case "Square", "#/components/schemas/Square":
+                self = .Square(try reader.read(Components.Schemas.Square.self))
+            default:
+                throw reader.unknownDiscriminator(tag, in: "Shape")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .Circle(let value):
+                writer.write(value)
+            case .Square(let value):
+                writer.write(value)
+            }
+        }
+    }
+    struct Chain: StreamingJSON.JSONCodable, Sendable {
+        var id: Swift.Int
+        private var __parent: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Chain>?
+        var parent: Components.Schemas.Chain? {
+            get {
+                self.__parent?.value
+            }
+            set {
+                self.__parent = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Chain`.
+        init(id: Swift.Int, parent: Components.Schemas.Chain? = nil) {
+            self.id = id
+            self.__parent = parent.map { .init($0) }
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case id = "id"
+            case parent = "parent"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "parent")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            var v1: Components.Schemas.Chain? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readInteger(Swift.Int.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Chain.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("id", in: "Chain") }
+            self.id = v0
+            self.__parent = v1.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.key("id")
+            writer.write(self.id)
+            if let value: Components.Schemas.Chain = self.__parent?.value {
+                writer.key("parent")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    indirect enum Tree: StreamingJSON.JSONCodable, Sendable {
+        case Branch(Components.Schemas.Branch)
+        case case2(Swift.String)
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Components.Schemas.Branch = reader.attempt(Components.Schemas.Branch.self) {
+                self = .Branch(value)
+                return
+            }
+            if let value: Swift.String = reader.attempt(Swift.String.self) {
+                self = .case2(value)
+                return
+            }
+            throw reader.noMatch(in: "Tree")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .Branch(let value):
+                writer.write(value)
+            case .case2(let value):
+                writer.write(value)
+            }
+        }
+    }
+    struct Branch: StreamingJSON.JSONCodable, Sendable {
+        private var __left: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Tree>
+        var left: Components.Schemas.Tree {
+            get {
+                self.__left.value
+            }
+            set {
+                self.__left = .init(newValue)
+            }
+        }
+        private var __right: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Tree>?
+        var right: Components.Schemas.Tree? {
+            get {
+                self.__right?.value
+            }
+            set {
+                self.__right = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Branch`.
+        init(left: Components.Schemas.Tree, right: Components.Schemas.Tree? = nil) {
+            self.__left = .init(left)
+            self.__right = right.map { .init($0) }
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case left = "left"
+            case right = "right"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("left", "right")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Tree? = nil
+            var v1: Components.Schemas.Tree? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.read(Components.Schemas.Tree.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Tree.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("left", in: "Branch") }
+            self.__left = .init(v0)
+            self.__right = v1.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.key("left")
+            writer.write(self.__left.value)
+            if let value: Components.Schemas.Tree = self.__right?.value {
+                writer.key("right")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Family: StreamingJSON.JSONCodable, Sendable {
+        struct byNamePayload: StreamingJSON.JSONCodable, Sendable {
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Components.Schemas.Family]
+            /// Creates a `byNamePayload`.
+            init(additionalProperties: [Swift.String: Components.Schemas.Family] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Components.Schemas.Family] = .init()
+                try reader.beginObject()
+                while let key: Swift.String = try reader.nextKey() {
+                    additional.updateValue(try reader.read(Components.Schemas.Family.self), forKey: key)
+                }
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                for name: Swift.String in self.additionalProperties.keys.sorted() {
+                    guard let value: Components.Schemas.Family = self.additionalProperties[name] else { continue }
+                    writer.key(name)
+                    writer.write(value)
+                }
+                writer.endObject()
+            }
+        }
+        var name: Swift.String
+        var children: [Components.Schemas.Family]?
+        var byName: Components.Schemas.Family.byNamePayload?
+        /// Creates a `Family`.
+        init(
+            name: Swift.String,
+            children: [Components.Schemas.Family]? = nil,
+            byName: Components.Schemas.Family.byNamePayload? = nil
+        ) {
+            self.name = name
+            self.children = children
+            self.byName = byName
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case name = "name"
+            case children = "children"
+            case byName = "byName"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "children", "byName")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Components.Schemas.Family]? = nil
+            var v2: Components.Schemas.Family.byNamePayload? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.Family].self)
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Family.byNamePayload.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            guard let v0 else { throw reader.missingKey("name", in: "Family") }
+            self.name = v0
+            self.children = v1
+            self.byName = v2
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Components.Schemas.Family.byNamePayload = self.byName {
+                writer.key("byName")
+                writer.write(value)
+            }
+            if let value: [Components.Schemas.Family] = self.children {
+                writer.key("children")
+                writer.write(value)
+            }
+            writer.key("name")
+            writer.write(self.name)
+            writer.endObject()
+        }
+    }
+    struct Hen: StreamingJSON.JSONCodable, Sendable {
+        private var __egg: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Egg>?
+        var egg: Components.Schemas.Egg? {
+            get {
+                self.__egg?.value
+            }
+            set {
+                self.__egg = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Hen`.
+        init(egg: Components.Schemas.Egg? = nil) {
+            self.__egg = egg.map { .init($0) }
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case egg = "egg"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("egg")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Egg? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Egg.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            self.__egg = v0.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Components.Schemas.Egg = self.__egg?.value {
+                writer.key("egg")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Egg: StreamingJSON.JSONCodable, Sendable {
+        private var __hen: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Hen>?
+        var hen: Components.Schemas.Hen? {
+            get {
+                self.__hen?.value
+            }
+            set {
+                self.__hen = newValue.map { .init($0) }
+            }
+        }
+        var weight: Swift.Int?
+        /// Creates a `Egg`.
+        init(hen: Components.Schemas.Hen? = nil, weight: Swift.Int? = nil) {
+            self.__hen = hen.map { .init($0) }
+            self.weight = weight
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case hen = "hen"
+            case weight = "weight"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("hen", "weight")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Hen? = nil
+            var v1: Swift.Int? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Hen.self)
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            self.__hen = v0.map { .init($0) }
+            self.weight = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Components.Schemas.Hen = self.__hen?.value {
+                writer.key("hen")
+                writer.write(value)
+            }
+            if let value: Swift.Int = self.weight {
+                writer.key("weight")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    struct Doll: StreamingJSON.JSONCodable, Sendable {
+        struct Value1Payload: StreamingJSON.JSONCodable, Sendable {
+            private var __inner: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Doll>?
+            var inner: Components.Schemas.Doll? {
+                get {
+                    self.__inner?.value
+                }
+                set {
+                    self.__inner = newValue.map { .init($0) }
+                }
+            }
+            /// Creates a `Value1Payload`.
+            init(inner: Components.Schemas.Doll? = nil) {
+                self.__inner = inner.map { .init($0) }
+            }
+            enum CodingKeys: Swift.String, CodingKey {
+                case inner = "inner"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("inner")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Components.Schemas.Doll? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Doll.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                self.__inner = v0.map { .init($0) }
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                if let value: Components.Schemas.Doll = self.__inner?.value {
+                    writer.key("inner")
+                    writer.write(value)
+                }
+                writer.endObject()
+            }
+        }
+        struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+            var size: Swift.Int?
+            /// Creates a `Value2Payload`.
+            init(size: Swift.Int? = nil) {
+                self.size = size
+            }
+            enum CodingKeys: Swift.String, CodingKey {
+                case size = "size"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("size")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                try reader.beginObject()
+                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    default:
+                        try reader.skipValue()
+                    }
+                }
+                self.size = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                if let value: Swift.Int = self.size {
+                    writer.key("size")
+                    writer.write(value)
+                }
+                writer.endObject()
+            }
+        }
+        var value1: Components.Schemas.Doll.Value1Payload
+        var value2: Components.Schemas.Doll.Value2Payload
+        /// Creates a `Doll`.
+        init(value1: Components.Schemas.Doll.Value1Payload, value2: Components.Schemas.Doll.Value2Payload) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read(Components.Schemas.Doll.Value1Payload.self)
+            reader.rewind(to: start)
+            self.value2 = try reader.read(Components.Schemas.Doll.Value2Payload.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    struct Names: StreamingJSON.JSONCodable, Sendable {
+        var _dollar_type: Swift.String?
+        var _self: Swift.String?
+        var _Self: Swift.String?
+        var _init: Swift.String?
+        var _1st: Swift.String?
+        var a_hyphen_b: Swift.String?
+        var a_space_b: Swift.String?
+        var é: Swift.String?
+        var quo_quot_te: Swift.String?
+        var back_bsol_slash: Swift.String?
+        var description: Swift.String?
+        var hashValue: Swift.String?
+        var value: Swift.String?
+        var reader: Swift.String?
+        var writer: Swift.String?
+        var key: Swift.String?
+        var json: Swift.String?
+        var v0: Swift.String?
+        /// Creates a `Names`.
+        init(
+            _dollar_type: Swift.String? = nil,
+            _self: Swift.String? = nil,
+            _Self: Swift.String? = nil,
+            _init: Swift.String? = nil,
+            _1st: Swift.String? = nil,
+            a_hyphen_b: Swift.String? = nil,
+            a_space_b: Swift.String? = nil,
+            é: Swift.String? = nil,
+            quo_quot_te: Swift.String? = nil,
+            back_bsol_slash: Swift.String? = nil,
+            description: Swift.String? = nil,
+            hashValue: Swift.String? = nil,
+            value: Swift.String? = nil,
+            reader: Swift.String? = nil,
+            writer: Swift.String? = nil,
+            key: Swift.String? = nil,
+            json: Swift.String? = nil,
+            v0: Swift.String? = nil
+        ) {
+            self._dollar_type = _dollar_type
+            self._self = _self
+            self._Self = _Self
+            self._init = _init
+            self._1st = _1st
+            self.a_hyphen_b = a_hyphen_b
+            self.a_space_b = a_space_b
+            self.é = é
+            self.quo_quot_te = quo_quot_te
+            self.back_bsol_slash = back_bsol_slash
+            self.description = description
+            self.hashValue = hashValue
+            self.value = value
+            self.reader = reader
+            self.writer = writer
+            self.key = key
+            self.json = json
+            self.v0 = v0
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case _dollar_type = "$type"
+            case _self = "self"
+            case _Self = "Self"
+            case _init = "init"
+            case _1st = "1st"
+            case a_hyphen_b = "a-b"
+            case a_space_b = "a b"
+            case é = "é"
+            case quo_quot_te = "quo\"te"
+            case back_bsol_slash = "back\\slash"
+            case description = "description"
+            case hashValue = "hashValue"
+            case value = "value"
+            case reader = "reader"
+            case writer = "writer"
+            case key = "key"
+            case json = "json"
+            case v0 = "v0"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("$type", "self", "Self", "init", "1st", "a-b", "a b", "é", "quo\"te", "back\\slash", "description", "hashValue", "value", "reader", "writer", "key", "json", "v0")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: Swift.String? = nil
+            var v4: Swift.String? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            var v7: Swift.String? = nil
+            var v8: Swift.String? = nil
+            var v9: Swift.String? = nil
+            var v10: Swift.String? = nil
+            var v11: Swift.String? = nil
+            var v12: Swift.String? = nil
+            var v13: Swift.String? = nil
+            var v14: Swift.String? = nil
+            var v15: Swift.String? = nil
+            var v16: Swift.String? = nil
+            var v17: Swift.String? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 1:
+                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 2:
+                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 3:
+                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 4:
+                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 5:
+                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 6:
+                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 7:
+                    v7 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 8:
+                    v8 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 9:
+                    v9 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 10:
+                    v10 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 11:
+                    v11 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 12:
+                    v12 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 13:
+                    v13 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 14:
+                    v14 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 15:
+                    v15 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 16:
+                    v16 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                case 17:
+                    v17 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                default:
+                    try reader.skipValue()
+                }
+            }
+            self._dollar_type = v0
+            self._self = v1
+            self._Self = v2
+            self._init = v3
+            self._1st = v4
+            self.a_hyphen_b = v5
+            self.a_space_b = v6
+            self.é = v7
+            self.quo_quot_te = v8
+            self.back_bsol_slash = v9
+            self.description = v10
+            self.hashValue = v11
+            self.value = v12
+            self.reader = v13
+            self.writer = v14
+            self.key = v15
+            self.json = v16
+            self.v0 = v17
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Swift.String = self._dollar_type {
+                writer.key("$type")
+                writer.write(value)
+            }
+            if let value: Swift.String = self._1st {
+                writer.key("1st")
+                writer.write(value)
+            }
+            if let value: Swift.String = self._Self {
+                writer.key("Self")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.a_space_b {
+                writer.key("a b")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.a_hyphen_b {
+                writer.key("a-b")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.back_bsol_slash {
+                writer.key("back\\slash")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.description {
+                writer.key("description")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.hashValue {
+                writer.key("hashValue")
+                writer.write(value)
+            }
+            if let value: Swift.String = self._init {
+                writer.key("init")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.json {
+                writer.key("json")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.key {
+                writer.key("key")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.quo_quot_te {
+                writer.key("quo\"te")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.reader {
+                writer.key("reader")
+                writer.write(value)
+            }
+            if let value: Swift.String = self._self {
+                writer.key("self")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.v0 {
+                writer.key("v0")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.value {
+                writer.key("value")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.writer {
+                writer.key("writer")
+                writer.write(value)
+            }
+            if let value: Swift.String = self.é {
+                writer.key("é")
+                writer.write(value)
+            }
+            writer.endObject()
+        }
+    }
+    @available(*, deprecated)
+    struct Old: StreamingJSON.JSONCodable, Sendable {
+        private var __a: Swift.Int?
+        @available(*, deprecated)
+        var a: Swift.Int? {
+            get {
+                self.__a
+            }
+            set {
+                self.__a = newValue
+            }
+        }
+        /// Creates a `Old`.
+        init(a: Swift.Int? = nil) {
+            self.__a = a
+        }
+        enum CodingKeys: Swift.String, CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            try reader.beginObject()
+            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                switch key {
+                case 0:
+                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                default:
+                    try reader.skipValue()
+                }
+            }
+            self.__a = v0
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            if let value: Swift.Int = self.__a {
+                writer.key("a")
                 writer.write(value)
             }
             writer.endObject()

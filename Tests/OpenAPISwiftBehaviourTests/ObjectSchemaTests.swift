@@ -1,0 +1,418 @@
+import OpenAPISwiftRuntime
+import Testing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Objects, lists, and what may be missing in them.
+struct ObjectSchemaTests {
+    // MARK: Optionality
+
+    @Test func nullableAndAbsentAreBothNil() async throws {
+        let maybe = Schemas.Maybe(plain: "p", preset: 1)
+        #expect(maybe.needed == nil && maybe.referred == nil)
+        #expect(
+            try await read(#"{"maybe":{"needed":null,"referred":null,"plain":"p","preset":1,"absent":null}}"#)
+                == specimen { $0.maybe = maybe }
+        )
+        #expect(try await read(#"{"maybe":{"plain":"p","preset":1}}"#) == specimen { $0.maybe = maybe })
+    }
+
+    @Test func nilIsLeftOutEvenOfRequiredProperties() async throws {
+        try await expect(
+            specimen { $0.maybe = .init(plain: "p", preset: 1) },
+            is: #"{"maybe":{"plain":"p","preset":1}}"#
+        )
+    }
+
+    @Test func defaultsGiveNoValues() async throws {
+        let maybe: Schemas.Maybe = .init(needed: "n", plain: "p", preset: 1)
+        #expect(maybe.absent == nil)
+        try await expectRefused(#"{"maybe":{"plain":"p"}}"#)
+    }
+
+    @Test func readOnlyAndWriteOnlyPropertiesArePropertiesLikeOthers() async throws {
+        try await expect(
+            specimen { $0.maybe = .init(plain: "p", preset: 1, given: "g", secret: "s") },
+            is: #"{"maybe":{"given":"g","plain":"p","preset":1,"secret":"s"}}"#
+        )
+    }
+
+    @Test func aNullableComponentIsNoOptionalItself() {
+        let text: Schemas.NullableText = "t"
+        #expect(type(of: text) == String.self)
+    }
+
+    @Test(arguments: [
+        #"{"plain":null,"preset":1}"#, #"{"preset":1}"#, #"{"plain":"p","preset":null}"#, "null x", "[]", "7",
+    ])
+    func aMissingRequiredPropertyIsRefused(json: String) async throws {
+        try await expectRefused(#"{"maybe":\#(json)}"#)
+    }
+
+    // MARK: Lists
+
+    @Test func listsKeepNullsNestingAndOrder() async throws {
+        try await expect(
+            specimen {
+                $0.lists = .init(
+                    gaps: ["a", nil, "b"],
+                    nested: [[1, 2], [], [3]],
+                    objects: [Schemas.Lists.objectsPayloadPayload(a: 1), .init()],
+                    enums: [.q, .p, .q],
+                    moments: [.november],
+                    maps: [.init(additionalProperties: ["x": 1]), .init()]
+                )
+            },
+            is: #"{"lists":{"enums":["q","p","q"],"gaps":["a",null,"b"],"maps":[{"x":1},{}],"#
+                + #""moments":["2023-11-14T22:13:20Z"],"nested":[[1,2],[],[3]],"objects":[{"a":1},{}]}}"#
+        )
+    }
+
+    @Test func elementsOfAnInlineTypeAreNamedAfterTheList() {
+        let objects: Schemas.Lists.objectsPayload = [Schemas.Lists.objectsPayloadPayload(a: 1)]
+        let enums: Schemas.Lists.enumsPayload = [Schemas.Lists.enumsPayloadPayload.p]
+        #expect(Schemas.Lists(objects: objects, enums: enums).enums == [.p])
+    }
+
+    @Test func aWrongElementIsRefused() async throws {
+        try await expectRefused(#"{"lists":{"nested":[[1],["2"]]}}"#)
+        try await expectRefused(#"{"lists":{"nested":[[null]]}}"#)
+        try await expectRefused(#"{"lists":{"enums":["r"]}}"#)
+        try await expectRefused(#"{"lists":{"gaps":{}}}"#)
+    }
+
+    // MARK: Other keys
+
+    @Test func otherKeysOfAnObjectAreIgnored() async throws {
+        #expect(
+            try await read(#"{"plain":{"x":1,"y":2,"z":{"x":[]}}}"#) == specimen { $0.plain = .init(x: 1, y: 2) }
+        )
+    }
+
+    @Test func aClosedObjectRefusesOtherKeys() async throws {
+        try await expect(specimen { $0.closed = .init(a: 1) }, is: #"{"closed":{"a":1}}"#)
+        try await expectRefused(#"{"closed":{"a":1,"b":2}}"#)
+        try await expectRefused(#"{"closed":{"a":1,"b":null}}"#)
+    }
+
+    @Test func anOpenObjectKeepsOtherKeys() async throws {
+        let others: [String: (any Sendable)?] = ["b": [1, "x"] as [any Sendable], "c": nil]
+        let open = Schemas.Open(a: 1, additionalProperties: try .init(unvalidatedValue: others))
+        try await expect(
+            specimen { $0.open = open },
+            is: #"{"open":{"a":1,"b":[1,"x"],"c":null}}"#
+        )
+        try await expect(specimen { $0.open = .init() }, is: #"{"open":{}}"#)
+    }
+
+    @Test func aMapIsAStructWithOneProperty() async throws {
+        try await expect(
+            specimen { $0.counts = .init(additionalProperties: ["b": 2, "a": 1, "": 0]) },
+            is: #"{"counts":{"":0,"a":1,"b":2}}"#
+        )
+        #expect(Schemas.Counts().additionalProperties == [:])
+        try await expectRefused(#"{"counts":{"a":"1"}}"#)
+        try await expectRefused(#"{"counts":{"a":null}}"#)
+    }
+
+    @Test func aMapOfNullableValuesKeepsNulls() async throws {
+        try await expect(
+            specimen { $0.gaps = .init(additionalProperties: ["a": "x", "b": nil]) },
+            is: #"{"gaps":{"a":"x","b":null}}"#
+        )
+    }
+
+    @Test func aMapHoldsComponents() async throws {
+        try await expect(
+            specimen { $0.points = .init(additionalProperties: ["p": .init(x: 1, y: 2)]) },
+            is: #"{"points":{"p":{"x":1,"y":2}}}"#
+        )
+    }
+
+    @Test func aMapBesidePropertiesHoldsTheRest() async throws {
+        let rest = Schemas.Named.additionalPropertiesPayload(n: 1)
+        try await expect(
+            specimen { $0.named = .init(a: "t", additionalProperties: ["b": rest]) },
+            is: #"{"named":{"a":"t","b":{"n":1}}}"#
+        )
+        try await expectRefused(#"{"named":{"b":{}}}"#)
+        try await expectRefused(#"{"named":{"a":{"n":1}}}"#)
+    }
+
+    // MARK: Names
+
+    @Test func oddNamesKeepTheirSpellingOnTheWire() async throws {
+        let names = Schemas.Names(
+            _dollar_type: "a",
+            _self: "b",
+            _Self: "c",
+            _init: "d",
+            _1st: "e",
+            a_hyphen_b: "f",
+            a_space_b: "g",
+            é: "h",
+            quo_quot_te: "i",
+            back_bsol_slash: "j",
+            description: "k",
+            hashValue: "l",
+            value: "m",
+            reader: "n",
+            writer: "o",
+            key: "p",
+            json: "q",
+            v0: "r"
+        )
+        try await expect(
+            specimen { $0.names = names },
+            is: #"{"names":{"$type":"a","1st":"e","Self":"c","a b":"g","a-b":"f","back\\slash":"j","description":"k","#
+                + #""hashValue":"l","init":"d","json":"q","key":"p","quo\"te":"i","reader":"n","self":"b","v0":"r","#
+                + #""value":"m","writer":"o","é":"h"}}"#
+        )
+    }
+
+    @Test func codingKeysAreTheDocumentsNames() {
+        #expect(Schemas.Names.CodingKeys._dollar_type.rawValue == "$type")
+        #expect(Schemas.Names.CodingKeys._1st.stringValue == "1st")
+        #expect(Schemas.Names.CodingKeys(stringValue: "a b") == .a_space_b)
+        #expect(Schemas.Pet.CodingKeys.kind.rawValue == "kind")
+    }
+
+    @available(*, deprecated)
+    @Test func deprecatedObjectsWork() throws {
+        let old: [Schemas.Old] = [.init(a: 1), .init()]
+        let data: Data = try JSONEncoder().encode(old)
+        #expect(String(decoding: data, as: UTF8.self) == #"[{"a":1},{}]"#)
+        #expect(try JSONDecoder().decode([Schemas.Old].self, from: data) == old)
+    }
+
+    // MARK: Recursion
+
+    @Test func anObjectHoldsAnotherOfItsKind() async throws {
+        let chain = Schemas.Chain(id: 1, parent: .init(id: 2, parent: .init(id: 3)))
+        try await expect(
+            specimen { $0.chain = chain },
+            is: #"{"chain":{"id":1,"parent":{"id":2,"parent":{"id":3}}}}"#
+        )
+    }
+
+    @Test func recursiveObjectsChangeInPlaceAndAreCopiedOnWrite() {
+        var chain = Schemas.Chain(id: 1, parent: .init(id: 2))
+        let copy: Schemas.Chain = chain
+        chain.parent?.id = 7
+        chain.parent?.parent = .init(id: 3)
+        #expect(copy == Schemas.Chain(id: 1, parent: .init(id: 2)))
+        #expect(chain == Schemas.Chain(id: 1, parent: .init(id: 7, parent: .init(id: 3))))
+        #expect(chain.hashValue != copy.hashValue)
+    }
+
+    @Test func recursionThroughListsAndMapsNeedsNoBox() async throws {
+        let family = Schemas.Family(
+            name: "a",
+            children: [.init(name: "b"), .init(name: "c", children: [])],
+            byName: .init(additionalProperties: ["d": .init(name: "d")])
+        )
+        try await expect(
+            specimen { $0.family = family },
+            is:
+                #"{"family":{"byName":{"d":{"name":"d"}},"children":[{"name":"b"},{"children":[],"name":"c"}],"name":"a"}}"#
+        )
+    }
+
+    @Test func twoObjectsHoldEachOther() async throws {
+        try await expect(
+            specimen { $0.hen = .init(egg: .init(hen: .init(egg: .init(weight: 1)), weight: 2)) },
+            is: #"{"hen":{"egg":{"hen":{"egg":{"weight":1}},"weight":2}}}"#
+        )
+    }
+
+    @Test func anEnumerationOfPayloadsIsRecursive() async throws {
+        try await expect(
+            specimen { $0.tree = .Branch(.init(left: .case2("a"), right: .Branch(.init(left: .case2("b"))))) },
+            is: #"{"tree":{"left":"a","right":{"left":"b"}}}"#
+        )
+    }
+
+    @Test func aCompositionIsRecursive() async throws {
+        let doll = Schemas.Doll(
+            value1: .init(inner: .init(value1: .init(), value2: .init(size: 1))),
+            value2: .init(size: 2)
+        )
+        try await expect(specimen { $0.doll = doll }, is: #"{"doll":{"inner":{"size":1},"size":2}}"#)
+    }
+
+    @Test func deepRecursionIsReadAndWritten() async throws {
+        var chain = Schemas.Chain(id: 0)
+        for id in 1...100 { chain = Schemas.Chain(id: id, parent: chain) }
+        let specimen = specimen { $0.chain = chain }
+        #expect(try await read(written(specimen)) == specimen)
+    }
+
+    // MARK: Codable and Hashable
+
+    @Test func otherCodersReadAndWriteTheSame() throws {
+        struct Wrapper: Codable, Equatable {
+            var points: [Schemas.Point]
+            var choice: Schemas.Choice?
+            var rank: Schemas.Rank
+        }
+        let wrapper = Wrapper(points: [.init(x: 1, y: 2)], choice: .Note(.init(text: "t")), rank: ._10)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let data: Data = try encoder.encode(wrapper)
+        #expect(String(decoding: data, as: UTF8.self) == #"{"choice":{"text":"t"},"points":[{"x":1,"y":2}],"rank":10}"#)
+        #expect(try JSONDecoder().decode(Wrapper.self, from: data) == wrapper)
+    }
+
+    @Test func aDecoderSaysWhereItFailed() {
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([Schemas.Point].self, from: Data(#"[{"x":1}]"#.utf8))
+        }
+    }
+
+    @Test func equalObjectsAreOneInASet() {
+        let points: Set<Schemas.Point> = [.init(x: 1, y: 2), .init(x: 1, y: 2), .init(x: 2, y: 1)]
+        #expect(points.count == 2)
+        #expect(Schemas.Maybe(plain: "p", preset: 1) != Schemas.Maybe(needed: "", plain: "p", preset: 1))
+    }
+}
+
+/// allOf, anyOf, oneOf.
+struct CompositionSchemaTests {
+    @Test func allOfIsOneObjectReadByEveryMember() async throws {
+        let both = Schemas.Both(value1: .init(x: 1, y: 2), value2: Schemas.Both.Value2Payload(z: 3))
+        try await expect(specimen { $0.both = both }, is: #"{"both":{"x":1,"y":2,"z":3}}"#)
+        #expect(try await read(#"{"both":{"z":3,"w":4,"y":2,"x":1,"v":0}}"#).both?.value2 == .init(z: 3, w: 4))
+        try await expectRefused(#"{"both":{"x":1,"y":2}}"#)
+        try await expectRefused(#"{"both":{"z":3}}"#)
+    }
+
+    @Test func allOfAroundOneScalarIsWrittenAsTheScalar() async throws {
+        try await expect(specimen { $0.wrapped = .init(value1: "t") }, is: #"{"wrapped":"t"}"#)
+    }
+
+    @Test func allOfWithScalarsWritesTheFirstOfThem() async throws {
+        let all = Schemas.AllKinds(value1: true, value2: 7, value3: "t", value4: [1])
+        #expect(try await written(specimen { $0.all = all }) == #"{"all":"t"}"#)
+    }
+
+    @Test func anyOfReadsEveryMemberThatFits() async throws {
+        let point = Schemas.Point(x: 1, y: 2)
+        let note = Schemas.Note(text: "t")
+        try await expect(
+            specimen { $0.either = .init(value1: point, value2: note) },
+            is: #"{"either":{"text":"t","x":1,"y":2}}"#
+        )
+        try await expect(specimen { $0.either = .init(value1: point) }, is: #"{"either":{"x":1,"y":2}}"#)
+        try await expect(specimen { $0.either = .init(value2: note) }, is: #"{"either":{"text":"t"}}"#)
+        try await expectRefused(#"{"either":{"x":1}}"#)
+    }
+
+    @Test func anyOfOfDifferentKindsWritesScalarsFirst() async throws {
+        #expect(Schemas.SomeKinds() == Schemas.SomeKinds(value1: nil, value2: nil, value3: nil))
+        try await expect(specimen { $0.some = .init(value2: "t") }, is: #"{"some":"t"}"#)
+        try await expect(specimen { $0.some = .init(value3: [1, 2]) }, is: #"{"some":[1,2]}"#)
+        try await expect(specimen { $0.some = .init(value1: .init()) }, is: #"{"some":{}}"#)
+        #expect(
+            try await written(specimen { $0.some = .init(value1: .init(), value2: "t", value3: [1]) })
+                == #"{"some":"t"}"#
+        )
+        try await expectRefused(#"{"some":true}"#)
+    }
+
+    @Test(
+        arguments: [
+            (Schemas.Choice.case1("t"), #""t""#), (.case2(7), "7"), (.Note(.init(text: "t")), #"{"text":"t"}"#),
+            (.case4(.init(c: 1)), #"{"c":1}"#),
+        ]
+    )
+    func oneOfTravelsAsTheMemberItIs(choice: Schemas.Choice, json: String) async throws {
+        try await expect(specimen { $0.choice = choice }, is: #"{"choice":\#(json)}"#)
+    }
+
+    @Test func oneOfTakesTheFirstMemberThatFits() async throws {
+        #expect(try await read(#"{"choice":{"c":1,"text":"t"}}"#).choice == .Note(.init(text: "t")))
+        #expect(try await read(#"{"amount":1}"#).amount == .case1(1))
+        #expect(try await read(#"{"amount":1.5}"#).amount == .case2(1.5))
+        #expect(try await read(#"{"amount":true}"#).amount == .case3(true))
+        #expect(try await read(#"{"amount":["a"]}"#).amount == .case4(["a"]))
+        #expect(try await read(#"{"amount":[]}"#).amount == .case4([]))
+    }
+
+    @Test func oneOfRefusesWhatFitsNoMember() async throws {
+        try await expectRefused(#"{"choice":{"d":1}}"#)
+        try await expectRefused(#"{"choice":true}"#)
+        try await expectRefused(#"{"amount":"a"}"#)
+        try await expectRefused(#"{"amount":[1]}"#)
+    }
+
+    @Test(
+        arguments: [
+            (Schemas.Pet.tom_hyphen_cat(.init(kind: "tom-cat", lives: 9)), #"{"kind":"tom-cat","lives":9}"#),
+            (.Kitten(.init(kind: "Kitten")), #"{"kind":"Kitten"}"#),
+            (.dog(.init(kind: "dog", tricks: ["sit"])), #"{"kind":"dog","tricks":["sit"]}"#),
+        ]
+    )
+    func aDiscriminatorPicksTheCaseOfItsMapping(pet: Schemas.Pet, json: String) async throws {
+        try await expect(specimen { $0.pet = pet }, is: #"{"pet":\#(json)}"#)
+    }
+
+    @Test func theDiscriminatorMayStandAnywhere() async throws {
+        #expect(
+            try await read(#"{"pet":{"lives":9,"kind":"Kitten"}}"#).pet == .Kitten(.init(kind: "Kitten", lives: 9))
+        )
+    }
+
+    @Test func theDiscriminatorIsWhateverThePayloadHolds() async throws {
+        #expect(try await written(specimen { $0.pet = .dog(.init(kind: "cat")) }) == #"{"pet":{"kind":"cat"}}"#)
+    }
+
+    @Test func anUnknownOrMissingDiscriminatorIsRefused() async throws {
+        try await expectRefused(#"{"pet":{"kind":"cow"}}"#)
+        try await expectRefused(#"{"pet":{"kind":"kitten"}}"#)
+        try await expectRefused(#"{"pet":{"lives":9}}"#)
+        try await expectRefused(#"{"pet":{"kind":7}}"#)
+        try await expectRefused(#"{"pet":"dog"}"#)
+    }
+
+    @Test(arguments: ["Circle", "#/components/schemas/Circle"])
+    func withoutMappingTheNameOfTheSchemaOrItsReferenceCounts(name: String) async throws {
+        try await expect(
+            specimen { $0.shape = .Circle(.init(_type: name, r: 1.5)) },
+            is: #"{"shape":{"r":1.5,"type":"\#(name)"}}"#
+        )
+        try await expectRefused(#"{"shape":{"type":"circle"}}"#)
+    }
+
+    @Test func nullAmongTheMembersMakesTheValueOptional() async throws {
+        #expect(try await read(#"{"perhaps":null,"possibly":null}"#) == Schemas.Specimen())
+        try await expect(specimen { $0.perhaps = .init(x: 1, y: 2) }, is: #"{"perhaps":{"x":1,"y":2}}"#)
+        try await expect(specimen { $0.possibly = .init(value1: 7) }, is: #"{"possibly":7}"#)
+        try await expect(specimen { $0.possibly = .init(value2: "t") }, is: #"{"possibly":"t"}"#)
+    }
+}
+
+/// Any value travels through both sides.
+struct RoundTripTests {
+    @Test(
+        arguments: [
+            #"{}"#, #"{"anything":{"a":[1,{"b":null}]}}"#, #"{"both":{"w":1,"x":1,"y":2,"z":3}}"#,
+            #"{"choice":{"c":1},"either":{"text":"t","weight":1.5}}"#,
+            #"{"bytes":"AQID","moment":"2023-11-14T22:13:20Z"}"#,
+            #"{"shape":{"type":"Square"},"text":"é😀\n\"\\"}"#, #"{"tree":{"left":{"left":"a"},"right":"b"}}"#,
+        ]
+    )
+    func whatIsSentComesBack(json: String) async throws {
+        let client: Client = try Handlers(exchange: { input in
+            switch input.body {
+            case .json(let specimen): .ok(.init(body: .json(specimen)))
+            }
+        }).client()
+        let specimen = try await read(json)
+        #expect(try await client.exchange(body: .json(specimen)).ok.body.json == specimen)
+        #expect(try await written(specimen) == json)
+    }
+}
