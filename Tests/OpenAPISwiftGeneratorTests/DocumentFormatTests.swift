@@ -281,8 +281,27 @@ struct DocumentFormatTests {
                     A: {type: string, description: "one\\0 two \\r\\nthree\\rlet x = 1\\ffour\\e[31m"}
                 """
         ) { $0.additionalFileComments = ["first\rlet y = 2"] }
-        #expect(generation.contains("/// one two\n/// three\n/// let x = 1\n/// four[31m\npublic typealias A = Swift.String"))
+        #expect(
+            generation.contains(
+                "/// one two\n/// three\n/// let x = 1\n/// four[31m\npublic typealias A = Swift.String"
+            )
+        )
         #expect(generation.contains("// first\n// let y = 2\n"))
+    }
+
+    @Test(arguments: ["allOf", "anyOf", "oneOf", "items", "properties", "additionalProperties"])
+    func deepNestsEnd(key: String) {
+        let nest = (0..<80).reduce("{type: string}") { schema, _ in
+            switch key {
+            case "items": "{type: array, items: \(schema)}"
+            case "properties": "{type: object, properties: {x: \(schema)}}"
+            case "additionalProperties": "{type: object, additionalProperties: \(schema)}"
+            default: "{\(key): [\(schema), {type: integer}]}"
+            }
+        }
+        let generation = Generation(schemas: "    A: \(nest)\n")
+        #expect(generation.errors == [])
+        #expect(generation.contains("A"))
     }
 
     @Test func longChainsOfReferencesEnd() {

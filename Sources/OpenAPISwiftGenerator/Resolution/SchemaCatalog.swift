@@ -290,7 +290,9 @@ struct SchemaCatalog: Sendable {
         case .allOf(let members), .anyOf(let members):
             return members.reduce(0) { $0 + placedWeight(of: $1) }
         case .oneOf(let members):
-            return areHeavy(members) ? 1 : members.reduce(1) { $0 + placedWeight(of: $1) }
+            // Each member once: asked twice on every level, a deep nest would take as long as its depth doubles.
+            let weight: Int = members.reduce(0) { $0 + placedWeight(of: $1) }
+            return weight > SchemaCatalog.heaviest ? 1 : weight + 1
         case .scalar, .array, .stringEnumeration, .integerEnumeration, .unsupported: return 1
         }
     }
