@@ -1,3 +1,4 @@
+import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
