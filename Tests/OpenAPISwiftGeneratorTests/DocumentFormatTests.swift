@@ -231,6 +231,36 @@ struct DocumentFormatTests {
         #expect(errors(document).count == 5)
     }
 
+    @Test func keysWithValuesOfAnotherKindAreSaid() {
+        let generation = Generation(
+            schemas: """
+                    A: {type: object, required: x, discriminator: kind, nullable: 'yes', properties: {x: {type: 3, enum: a}}}
+                    B: {type: string, format: 3, deprecated: 1}
+                    C: {oneOf: [{type: string}, {type: integer}], discriminator: {mapping: {}}}
+                """
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:6:33: warning: 'required' has no effect: it must be an array, this is a string.",
+                "openapi.yaml:6:51: warning: 'discriminator' has no effect: it must be an object with a 'propertyName', this is "
+                    + "a string.",
+                "openapi.yaml:6:67: warning: 'nullable' has no effect: it must be a boolean, this is a string.",
+                "openapi.yaml:6:97: warning: 'type' has no effect: it must be a string or an array, this is an integer.",
+                "openapi.yaml:6:106: warning: 'enum' has no effect: it must be an array, this is a string.",
+                "openapi.yaml:7:31: warning: 'format' has no effect: it must be a string, this is an integer.",
+                "openapi.yaml:7:46: warning: 'deprecated' has no effect: it must be a boolean, this is an integer.",
+                "openapi.yaml:8:66: warning: 'discriminator' has no effect: it must be an object with a 'propertyName', this is "
+                    + "an object.",
+            ]
+        )
+        #expect(
+            Generation(schemas: "    A: {$ref: 3}").errors == [
+                "openapi.yaml:6:15: error: A '$ref' is text, this is an integer."
+            ]
+        )
+    }
+
     // MARK: What is not generated
 
     @Test func constructsWithoutCounterpartAreSaidOnce() {

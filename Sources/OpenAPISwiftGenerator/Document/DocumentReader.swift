@@ -161,8 +161,11 @@ struct DocumentReader {
         return elements
     }
 
-    private func reference(in node: DocumentNode) -> Reference? {
-        guard let target = node["$ref"], let text = target.string else { return nil }
+    private func reference(in node: DocumentNode) throws(Diagnostic) -> Reference? {
+        guard let target = node["$ref"] else { return nil }
+        guard let text = target.string else {
+            throw diagnostics.error("A '$ref' is text, this is \(target.kindName).", at: target.position)
+        }
         return Reference(text: text, position: target.position)
     }
 
@@ -223,7 +226,7 @@ struct DocumentReader {
     ) throws(Diagnostic) -> Path {
         var node: DocumentNode = try object(member.value, member.key)
         var steps = 0
-        while let reference = reference(in: node) {
+        while let reference = try reference(in: node) {
             steps += 1
             guard steps < 100, let name = reference.componentName(in: .pathItems), let target = pathItems[name],
                 let members = target.members
@@ -338,7 +341,7 @@ struct DocumentReader {
 
     private mutating func readParameter(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Parameter> {
         let node: DocumentNode = try object(node, "parameter")
-        if let reference = reference(in: node) { return .reference(reference) }
+        if let reference = try reference(in: node) { return .reference(reference) }
         guard let name = node["name"]?.scalarText else {
             throw diagnostics.error("A parameter needs a 'name'.", at: node.position)
         }
@@ -366,7 +369,7 @@ struct DocumentReader {
 
     private mutating func readHeader(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Header> {
         let node: DocumentNode = try object(node, "header")
-        if let reference = reference(in: node) { return .reference(reference) }
+        if let reference = try reference(in: node) { return .reference(reference) }
         return .inline(
             Header(
                 position: node.position,
@@ -415,7 +418,7 @@ struct DocumentReader {
 
     private mutating func readRequestBody(_ node: DocumentNode) throws(Diagnostic) -> Referenced<RequestBody> {
         let node: DocumentNode = try object(node, "requestBody")
-        if let reference = reference(in: node) { return .reference(reference) }
+        if let reference = try reference(in: node) { return .reference(reference) }
         return .inline(
             RequestBody(
                 position: node.position,
@@ -440,7 +443,7 @@ struct DocumentReader {
     private mutating func readResponse(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Response> {
         let node: DocumentNode = try object(node, "response")
         links.add(node["links"])
-        if let reference = reference(in: node) { return .reference(reference) }
+        if let reference = try reference(in: node) { return .reference(reference) }
         return .inline(
             Response(
                 position: node.position,
@@ -499,7 +502,7 @@ struct DocumentReader {
         case .object: break
         default: throw diagnostics.error("A schema must be an object, this is \(node.kindName).", at: node.position)
         }
-        if let reference = reference(in: node) {
+        if let reference = try reference(in: node) {
             return Schema(
                 position: node.position,
                 reference: reference,
@@ -507,6 +510,7 @@ struct DocumentReader {
                 isDeprecated: node["deprecated"]?.bool ?? false
             )
         }
+        warnOfMismatches(in: node)
         let types: [String] = readTypes(node)
         var kinds: [Schema.Kind] = types.compactMap(Schema.Kind.init(rawValue:))
         let isNull: Bool = types == ["null"]
@@ -536,6 +540,36 @@ struct DocumentReader {
             documentation: text(node["description"]) ?? text(node["title"]),
             isDeprecated: node["deprecated"]?.bool ?? false
         )
+    }
+
+    /// Says which keys of a schema have values of a kind that means nothing.
+    private mutating func warnOfMismatches(in node: DocumentNode) {
+        for member in node.members ?? [] {
+            let expected: String
+            switch member.key {
+            case "required", "enum":
+                guard member.value.elements == nil else { continue }
+                expected = "an array"
+            case "nullable", "deprecated", "readOnly", "writeOnly":
+                guard member.value.bool == nil else { continue }
+                expected = "a boolean"
+            case "format", "pattern":
+                guard member.value.string == nil else { continue }
+                expected = "a string"
+            case "type":
+                guard member.value.string == nil, member.value.elements == nil, !member.value.isNull else { continue }
+                expected = "a string or an array"
+            case "discriminator":
+                guard member.value["propertyName"]?.string == nil else { continue }
+                expected = "an object with a 'propertyName'"
+            default: continue
+            }
+            if member.value.isNull { continue }
+            diagnostics.warn(
+                "'\(member.key)' has no effect: it must be \(expected), this is \(member.value.kindName).",
+                at: member.value.position
+            )
+        }
     }
 
     private func readTypes(_ node: DocumentNode) -> [String] {
