@@ -6,8 +6,9 @@ public protocol JSONBackedCodable: JSONReadable, JSONWritable, Codable {}
 
 /// A type that reads and writes itself as JSON, and has `Codable` and `Hashable` by that.
 ///
-/// The compiler need not write four more functions for each type: two values are equal when they write the same JSON, and other
-/// encoders and decoders are served by way of a ``JSONValue``. Both are slower than what the compiler would write and right for types
+/// The compiler need not write four more functions for each type: two values are equal when they write the same, and other
+/// encoders and decoders are served by way of a ``JSONValue``. Generated types name their parts while they write, which are then
+/// compared as the Swift values they are, whatever their JSON. All of this is slower than what the compiler would write and right for types
 /// whose main use is to be read and written; a type may still have its own. One that shall have the compiler's `Hashable` conforms to
 /// ``JSONBackedCodable`` alone, since the functions of a protocol go before those of the compiler.
 public protocol JSONCodable: JSONBackedCodable, Hashable {}
@@ -53,21 +54,39 @@ extension JSONBackedCodable {
 }
 
 extension JSONCodable {
-    /// Whether two values write the same JSON.
+    /// Whether two values have equal parts.
     public static func == (left: Self, right: Self) -> Bool {
-        left.canonicalBytes == right.canonicalBytes
+        left.written == right.written
     }
 
-    /// Feeds what the value writes to `hasher`.
+    /// Feeds the parts of the value to `hasher`.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(canonicalBytes)
+        hasher.combine(written)
     }
 
-    private var canonicalBytes: Result<[UInt8], JSONError> {
+    private var written: Written {
+        let parts = JSONParts()
+        var writer = JSONWriter(options: .sortedKeys, capacity: 16)
+        writer.parts = parts
+        write(json: &writer)
         do {
-            return .success(try JSONWriter.bytes(of: self, options: .sortedKeys))
+            return Written(bytes: .success(try writer.finish()), parts: parts.values)
         } catch {
-            return .failure(error)
+            return Written(bytes: .failure(error), parts: parts.values)
         }
     }
+}
+
+/// What a value writes: the values that it names as its parts, and the bytes of everything else.
+private struct Written: Hashable {
+    var bytes: Result<[UInt8], JSONError>
+    var parts: [AnyHashable]
+}
+
+/// The parts of a value, in the order in which it writes them.
+package final class JSONParts {
+    /// The parts so far.
+    package var values: [AnyHashable] = []
+
+    init() {}
 }

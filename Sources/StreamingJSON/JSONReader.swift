@@ -107,6 +107,9 @@ public struct JSONReader: ~Copyable {
     /// Strings that are likely to come again; made when one is first asked for.
     var repeatedStrings: RepeatedStrings?
 
+    /// The first error of readings that keep their errors to the end of the object.
+    package var failure: JSONError?
+
     private let options: Options
 
     private init(start: Bytes, count: Int, options: Options) {

@@ -72,6 +72,11 @@ public struct JSONWriter: ~Copyable {
     private var place = Place.start
     private var depth = 0
     private var error: JSONError?
+    /// Objects that are written as one, the innermost last.
+    private var merges: [Merge] = []
+    private var isMerging = false
+    /// Collects the values that are written, for types that compare themselves by them.
+    package var parts: JSONParts?
 
     /// Makes an empty writer.
     ///
@@ -123,11 +128,19 @@ public struct JSONWriter: ~Copyable {
 
     /// Opens an object; ``key(_:)-(StaticString)`` and a value follow in turns.
     public mutating func beginObject() {
+        if isMerging, isAtPart {
+            merges[merges.count - 1].openParts += 1
+            return
+        }
         begin(ASCII.leftBrace)
     }
 
     /// Closes an object.
     public mutating func endObject() {
+        if isMerging, depth == merges[merges.count - 1].depth {
+            merges[merges.count - 1].openParts -= 1
+            return
+        }
         close(ASCII.rightBrace)
     }
 
@@ -146,6 +159,9 @@ public struct JSONWriter: ~Copyable {
     /// - Parameter name: The key.
     public mutating func key(_ name: StaticString) {
         guard name.hasPointerRepresentation else { return key(name.description) }
+        if isMerging {
+            noteMember(name.description)
+        }
         prepareKey()
         appendString(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
         finishKey()
@@ -156,6 +172,9 @@ public struct JSONWriter: ~Copyable {
     /// - Parameter name: The key.
     @_disfavoredOverload
     public mutating func key(_ name: String) {
+        if isMerging {
+            noteMember(name)
+        }
         prepareKey()
         appendString(name)
         finishKey()
@@ -280,7 +299,7 @@ public struct JSONWriter: ~Copyable {
     /// - Parameter text: A brace, a key and a colon.
     /// - Returns: `false`, and nothing is written, where white space is.
     package mutating func beginCompactObject(_ text: StaticString) -> Bool {
-        guard !options.contains(.prettyPrinted) else { return false }
+        guard !options.contains(.prettyPrinted), !isMerging else { return false }
         prepareValue()
         append(text)
         depth &+= 1
@@ -297,10 +316,91 @@ public struct JSONWriter: ~Copyable {
         place = .afterValue
     }
 
+    // MARK: Merged objects
+
+    /// Several objects on their way into one.
+    private struct Merge {
+        /// The depth inside of the one object.
+        var depth: Int
+        /// Where its members begin.
+        var start: Int
+        /// How many of the objects have been opened and not closed, one inside of the other.
+        var openParts = 0
+        var members: [(key: String, start: Int)] = []
+    }
+
+    /// Opens an object into which the objects that follow are written as if they were one.
+    ///
+    /// Of a key that several have, the last counts; the members are in the order of their keys.
+    package mutating func beginMerging() {
+        if isMerging, isAtPart {
+            merges[merges.count - 1].openParts += 1
+            return
+        }
+        begin(ASCII.leftBrace)
+        merges.append(Merge(depth: depth, start: buffer.count))
+        isMerging = true
+    }
+
+    /// Closes the object that ``beginMerging()`` opened.
+    package mutating func endMerging() {
+        guard isMerging else { return close(ASCII.rightBrace) }
+        if merges[merges.count - 1].openParts > 0 {
+            merges[merges.count - 1].openParts -= 1
+            return
+        }
+        let merge = merges.removeLast()
+        isMerging = !merges.isEmpty
+        sort(merge)
+        close(ASCII.rightBrace)
+    }
+
+    private mutating func sort(_ merge: Merge) {
+        let members = merge.members
+        guard zip(members, members.dropFirst()).contains(where: { !JSONWriter.isBefore($0.key, $1.key) }) else {
+            return
+        }
+        var pieces: [(key: String, bytes: [UInt8])] = []
+        for (index, member) in members.enumerated() {
+            let end = index + 1 < members.count ? members[index + 1].start : buffer.count
+            // Every member but the first begins with a comma.
+            pieces.append((member.key, buffer.bytes(member.start + (index == 0 ? 0 : 1), end)))
+        }
+        var last: [String: Int] = [:]
+        for (index, piece) in pieces.enumerated() { last[piece.key] = index }
+        let kept = pieces.indices.filter { last[pieces[$0].key] == $0 }
+            .sorted { JSONWriter.isBefore(pieces[$0].key, pieces[$1].key) }
+        buffer.count = merge.start
+        for (place, index) in kept.enumerated() {
+            if place > 0 {
+                buffer.append(ASCII.comma)
+            }
+            pieces[index].bytes.withUnsafeBufferPointer { buffer.append($0) }
+        }
+    }
+
+    private static func isBefore(_ left: String, _ right: String) -> Bool {
+        left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
+    }
+
+    /// Whether a value would stand where the members of a merged object stand.
+    private var isAtPart: Bool { place != .afterKey && depth == merges[merges.count - 1].depth }
+
+    @inline(never)
+    private mutating func noteMember(_ key: String) {
+        let last = merges.count - 1
+        if depth == merges[last].depth {
+            merges[last].members.append((key, buffer.count))
+        }
+    }
+
     // MARK: Structure
 
     @inline(__always)
     private mutating func prepareValue() {
+        if isMerging, isAtPart {
+            fail(JSONError(code: .notRepresentable, message: "only objects can be written as one"))
+        }
         if place == .afterValue {
             if depth == 0 {
                 fail(JSONError(code: .invalidValue, message: "a second value was written after the first one"))
@@ -572,6 +672,10 @@ private struct Buffer: ~Copyable {
         reserve(bytes.count)
         (base + count).update(from: source, count: bytes.count)
         count &+= bytes.count
+    }
+
+    func bytes(_ start: Int, _ end: Int) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: base + start, count: end - start))
     }
 
     func array() -> [UInt8] {

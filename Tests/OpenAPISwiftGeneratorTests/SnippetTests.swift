@@ -74,7 +74,7 @@ struct SnippetTests {
             generation.contains(
                 """
                 @frozen
-                public enum E: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                public enum E: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
                 case a = "a"
                 case _dollar_b = "$b"
                 case _public = "public"
@@ -106,7 +106,7 @@ struct SnippetTests {
         #expect(
             generation.contains(
                 """
-                public struct A: StreamingJSON.JSONCodable, Sendable {
+                public struct A: StreamingJSON.JSONCodable, Swift.Sendable {
                 public var b: Swift.Int
                 public var a: Swift.String?
                 /// Creates a `A`.
@@ -114,7 +114,7 @@ struct SnippetTests {
                 self.b = b
                 self.a = a
                 }
-                public enum CodingKeys: Swift.String, CodingKey {
+                public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case b = "b"
                 case a = "a"
                 }
@@ -122,29 +122,29 @@ struct SnippetTests {
                 public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 var v1: Swift.String? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                v0 = try reader.readInteger(Swift.Int.self)
+                reader.readInt(required: &v0)
                 case 1:
-                v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                reader.readString(optional: &v1)
                 default:
-                try reader.skipValue()
+                reader.skipMember()
                 }
                 }
-                guard let v0 else { throw reader.missingKey("b", in: "A") }
+                try reader.endMembers()
+                guard let v0 else {
+                throw reader.missingMember(of: ["b"], since: start, in: "A")
+                }
                 self.b = v0
                 self.a = v1
                 }
                 public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                if let value: Swift.String = self.a {
-                writer.key("a")
-                writer.write(value)
-                }
-                writer.key("b")
-                writer.write(self.b)
+                writer.member("a", string: self.a)
+                writer.member("b", int: self.b)
                 writer.endObject()
                 }
                 }
@@ -339,7 +339,7 @@ struct SnippetTests {
             schemas: schemas.joined() + "    S40: {type: object, properties: {a: {type: string}}}"
         )
         #expect(generation.diagnostics == [])
-        #expect(generation.contains("public struct S0: StreamingJSON.JSONCodable, Sendable {"))
+        #expect(generation.contains("public struct S0: StreamingJSON.JSONCodable, Swift.Sendable {"))
         #expect(generation.contains("public init(value1: Components.Schemas.S1, value2: Components.Schemas.S1) {"))
     }
 

@@ -312,8 +312,8 @@ extension Operations.QueryRecords {
         let path = Operations.QueryRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let query = Operations.QueryRecords.Input.Query(
             getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
@@ -383,8 +383,8 @@ extension Operations.LookupRecords {
         let path = Operations.LookupRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let query = Operations.LookupRecords.Input.Query(
             getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
@@ -454,8 +454,8 @@ extension Operations.ModifyRecords {
         let path = Operations.ModifyRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let query = Operations.ModifyRecords.Input.Query(
             getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
@@ -525,8 +525,8 @@ extension Operations.FetchRecordChanges {
         let path = Operations.FetchRecordChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.FetchRecordChanges.Input.Headers(
             accept: try request.accept()
@@ -593,8 +593,8 @@ extension Operations.ResolveShares {
         let path = Operations.ResolveShares.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.ResolveShares.Input.Headers(
             accept: try request.accept()
@@ -661,8 +661,8 @@ extension Operations.AcceptShares {
         let path = Operations.AcceptShares.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.AcceptShares.Input.Headers(
             accept: try request.accept()
@@ -729,8 +729,8 @@ extension Operations.FetchDatabaseChanges {
         let path = Operations.FetchDatabaseChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.FetchDatabaseChanges.Input.Headers(
             accept: try request.accept()
@@ -797,8 +797,8 @@ extension Operations.FetchZoneChanges {
         let path = Operations.FetchZoneChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.FetchZoneChanges.Input.Headers(
             accept: try request.accept()
@@ -865,8 +865,8 @@ extension Operations.ListZones {
         let path = Operations.ListZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.ListZones.Input.Headers(
             accept: try request.accept()
@@ -932,8 +932,8 @@ extension Operations.LookupZones {
         let path = Operations.LookupZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.LookupZones.Input.Headers(
             accept: try request.accept()
@@ -1000,8 +1000,8 @@ extension Operations.ModifyZones {
         let path = Operations.ModifyZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.ModifyZones.Input.Headers(
             accept: try request.accept()
@@ -1068,8 +1068,8 @@ extension Operations.FetchZoneListChanges {
         let path = Operations.FetchZoneListChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.FetchZoneListChanges.Input.Headers(
             accept: try request.accept()
@@ -1136,8 +1136,8 @@ extension Operations.FetchCaller {
         let path = Operations.FetchCaller.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.FetchCaller.Input.Headers(
             accept: try request.accept()
@@ -1203,8 +1203,8 @@ extension Operations.FetchCurrentUser {
         let path = Operations.FetchCurrentUser.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.FetchCurrentUser.Input.Headers(
             accept: try request.accept()
@@ -1270,8 +1270,8 @@ extension Operations.DiscoverAllUsers {
         let path = Operations.DiscoverAllUsers.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.DiscoverAllUsers.Input.Headers(
             accept: try request.accept()
@@ -1337,8 +1337,8 @@ extension Operations.DiscoverUsers {
         let path = Operations.DiscoverUsers.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.DiscoverUsers.Input.Headers(
             accept: try request.accept()
@@ -1405,8 +1405,8 @@ extension Operations.LookupUsersByEmail {
         let path = Operations.LookupUsersByEmail.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.LookupUsersByEmail.Input.Headers(
             accept: try request.accept()
@@ -1473,8 +1473,8 @@ extension Operations.LookupUsersByID {
         let path = Operations.LookupUsersByID.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.LookupUsersByID.Input.Headers(
             accept: try request.accept()
@@ -1541,8 +1541,8 @@ extension Operations.LookupContacts {
         let path = Operations.LookupContacts.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.LookupContacts.Input.Headers(
             accept: try request.accept()
@@ -1608,8 +1608,8 @@ extension Operations.ListSubscriptions {
         let path = Operations.ListSubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.ListSubscriptions.Input.Headers(
             accept: try request.accept()
@@ -1675,8 +1675,8 @@ extension Operations.LookupSubscriptions {
         let path = Operations.LookupSubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.LookupSubscriptions.Input.Headers(
             accept: try request.accept()
@@ -1743,8 +1743,8 @@ extension Operations.ModifySubscriptions {
         let path = Operations.ModifySubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.ModifySubscriptions.Input.Headers(
             accept: try request.accept()
@@ -1811,8 +1811,8 @@ extension Operations.RequestAssetUploads {
         let path = Operations.RequestAssetUploads.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.RequestAssetUploads.Input.Headers(
             accept: try request.accept()
@@ -1879,8 +1879,8 @@ extension Operations.RereferenceAssets {
         let path = Operations.RereferenceAssets.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self),
-            database: try request.path("database", .string, Components.Parameters.Database.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
         )
         let headers = Operations.RereferenceAssets.Input.Headers(
             accept: try request.accept()
@@ -1947,7 +1947,7 @@ extension Operations.CreateDeviceToken {
         let path = Operations.CreateDeviceToken.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) })
         )
         let headers = Operations.CreateDeviceToken.Input.Headers(
             accept: try request.accept()
@@ -2014,7 +2014,7 @@ extension Operations.RegisterDeviceToken {
         let path = Operations.RegisterDeviceToken.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) })
         )
         let headers = Operations.RegisterDeviceToken.Input.Headers(
             accept: try request.accept()
@@ -2077,7 +2077,7 @@ extension Components.Responses.BadRequest {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2088,7 +2088,7 @@ extension Components.Responses.Unauthorized {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2099,7 +2099,7 @@ extension Components.Responses.Forbidden {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2110,7 +2110,7 @@ extension Components.Responses.NotFound {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2121,7 +2121,7 @@ extension Components.Responses.Conflict {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2132,7 +2132,7 @@ extension Components.Responses.PreconditionFailed {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2143,7 +2143,7 @@ extension Components.Responses.ContentTooLarge {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2154,7 +2154,7 @@ extension Components.Responses.MisdirectedRequest {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2165,7 +2165,7 @@ extension Components.Responses.TooManyRequests {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2176,7 +2176,7 @@ extension Components.Responses.InternalServerError {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }
@@ -2187,7 +2187,7 @@ extension Components.Responses.ServiceUnavailable {
         try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", self.headers.xAppleCloudKitWebAuthToken)
         switch self.body {
         case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.ErrorResponse, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         }
     }
 }

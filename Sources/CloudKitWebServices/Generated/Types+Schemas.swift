@@ -33,7 +33,7 @@ extension Components.Schemas {
     /// A record in one of its states. Evidence: archived reference.
     package typealias RecordVersion = CloudKitModel.RecordVersion
     /// The parts of a share's link. Evidence: recorded, peer clients.
-    package struct StableURL: StreamingJSON.JSONCodable, Sendable {
+    package struct StableURL: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The first three characters of the short identifier.
         package var routingKey: Swift.String?
         /// Opaque.
@@ -58,7 +58,7 @@ extension Components.Schemas {
             self.encryptedPublicSharingKey = encryptedPublicSharingKey
             self.displayedHostname = displayedHostname
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case routingKey = "routingKey"
             case shortTokenHash = "shortTokenHash"
             case protectedFullToken = "protectedFullToken"
@@ -72,23 +72,24 @@ extension Components.Schemas {
             var v2: Swift.String? = nil
             var v3: Swift.String? = nil
             var v4: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.routingKey = v0
             self.shortTokenHash = v1
             self.protectedFullToken = v2
@@ -97,26 +98,11 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.displayedHostname {
-                writer.key("displayedHostname")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.encryptedPublicSharingKey {
-                writer.key("encryptedPublicSharingKey")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.protectedFullToken {
-                writer.key("protectedFullToken")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.routingKey {
-                writer.key("routingKey")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.shortTokenHash {
-                writer.key("shortTokenHash")
-                writer.write(value)
-            }
+            writer.member("displayedHostname", string: self.displayedHostname)
+            writer.member("encryptedPublicSharingKey", string: self.encryptedPublicSharingKey)
+            writer.member("protectedFullToken", string: self.protectedFullToken)
+            writer.member("routingKey", string: self.routingKey)
+            writer.member("shortTokenHash", string: self.shortTokenHash)
             writer.endObject()
         }
     }
@@ -196,7 +182,7 @@ extension Components.Schemas {
     /// An order of the results. Evidence: archived reference.
     package typealias QuerySort = CloudKitModel.QuerySort
     /// Evidence: archived reference, except where said.
-    package struct QueryRecordsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct QueryRecordsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         package var query: Components.Schemas.RecordQuery
         /// The zone; the default zone when absent.
         package var zoneID: Components.Schemas.ZoneID?
@@ -228,7 +214,7 @@ extension Components.Schemas {
             self.continuationMarker = continuationMarker
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case query = "query"
             case zoneID = "zoneID"
             case zoneWide = "zoneWide"
@@ -246,28 +232,32 @@ extension Components.Schemas {
             var v4: [Swift.String]? = nil
             var v5: Swift.String? = nil
             var v6: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read(Components.Schemas.RecordQuery.self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.RecordQuery in try reader.readOverride(Components.Schemas.RecordQuery.self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v6)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("query", in: "QueryRecordsRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["query"], since: start, in: "QueryRecordsRequest")
+            }
             self.query = v0
             self.zoneID = v1
             self.zoneWide = v2
@@ -278,37 +268,18 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.continuationMarker {
-                writer.key("continuationMarker")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numbersAsStrings {
-                writer.key("numbersAsStrings")
-                writer.write(value)
-            }
-            writer.key("query")
-            writer.write(self.query)
-            if let value: Swift.Int = self.resultsLimit {
-                writer.key("resultsLimit")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.ZoneID = self.zoneID {
-                writer.key("zoneID")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.zoneWide {
-                writer.key("zoneWide")
-                writer.write(value)
-            }
+            writer.member("continuationMarker", string: self.continuationMarker)
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("numbersAsStrings", bool: self.numbersAsStrings)
+            writer.member("query", value: self.query, { (value: Components.Schemas.RecordQuery, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("zoneWide", bool: self.zoneWide)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, recorded.
-    package struct QueryRecordsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct QueryRecordsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The records of this page.
         package var records: [Components.Schemas.RecordResult]?
         /// Present when there is more.
@@ -325,7 +296,7 @@ extension Components.Schemas {
             self.continuationMarker = continuationMarker
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case records = "records"
             case continuationMarker = "continuationMarker"
             case syncToken = "syncToken"
@@ -335,42 +306,34 @@ extension Components.Schemas {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.records = v0
             self.continuationMarker = v1
             self.syncToken = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.continuationMarker {
-                writer.key("continuationMarker")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.RecordResult] = self.records {
-                writer.key("records")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
+            writer.member("continuationMarker", string: self.continuationMarker)
+            writer.member("records", value: self.records, { (value: [Components.Schemas.RecordResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("syncToken", string: self.syncToken)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupRecordsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupRecordsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The records to fetch. That 200 are the most is inferred from the limit of a reply.
         package var records: [Components.Schemas.RecordLookup]
         /// The zone; the default zone when absent.
@@ -391,7 +354,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case records = "records"
             case zoneID = "zoneID"
             case desiredKeys = "desiredKeys"
@@ -403,22 +366,26 @@ extension Components.Schemas {
             var v1: Components.Schemas.ZoneID? = nil
             var v2: [Swift.String]? = nil
             var v3: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.RecordLookup].self)
+                    reader.readMember(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v3)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("records", in: "LookupRecordsRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["records"], since: start, in: "LookupRecordsRequest")
+            }
             self.records = v0
             self.zoneID = v1
             self.desiredKeys = v2
@@ -426,25 +393,15 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numbersAsStrings {
-                writer.key("numbersAsStrings")
-                writer.write(value)
-            }
-            writer.key("records")
-            writer.write(self.records)
-            if let value: Components.Schemas.ZoneID = self.zoneID {
-                writer.key("zoneID")
-                writer.write(value)
-            }
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("numbersAsStrings", bool: self.numbersAsStrings)
+            writer.member("records", value: self.records)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// A record to fetch. Evidence: archived reference; CloudKit JS keeps only the name.
-    package struct RecordLookup: StreamingJSON.JSONCodable, Sendable {
+    package struct RecordLookup: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The record's name.
         package var recordName: Swift.String
         /// The fields of this record to return.
@@ -461,7 +418,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.assetPrivacyMaskType = assetPrivacyMaskType
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case recordName = "recordName"
             case desiredKeys = "desiredKeys"
             case assetPrivacyMaskType = "assetPrivacyMaskType"
@@ -471,41 +428,38 @@ extension Components.Schemas {
             var v0: Swift.String? = nil
             var v1: [Swift.String]? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("recordName", in: "RecordLookup") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["recordName"], since: start, in: "RecordLookup")
+            }
             self.recordName = v0
             self.desiredKeys = v1
             self.assetPrivacyMaskType = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.assetPrivacyMaskType {
-                writer.key("assetPrivacyMaskType")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            writer.key("recordName")
-            writer.write(self.recordName)
+            writer.member("assetPrivacyMaskType", string: self.assetPrivacyMaskType)
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("recordName", string: self.recordName)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupRecordsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupRecordsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per requested name, in order.
         package var records: [Components.Schemas.RecordResult]?
         /// The zone's token, when asked for. Evidence: peer clients.
@@ -515,7 +469,7 @@ extension Components.Schemas {
             self.records = records
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case records = "records"
             case syncToken = "syncToken"
         }
@@ -523,35 +477,30 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.records = v0
             self.syncToken = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.RecordResult] = self.records {
-                writer.key("records")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
+            writer.member("records", value: self.records, { (value: [Components.Schemas.RecordResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("syncToken", string: self.syncToken)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS, recorded.
-    package struct ModifyRecordsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct ModifyRecordsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// At most 200, at most one per record. The code for more is unconfirmed (BAD_REQUEST is inferred).
         package var operations: [Components.Schemas.RecordOperation]
         /// The zone of all operations; the default zone when absent.
@@ -576,7 +525,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case operations = "operations"
             case zoneID = "zoneID"
             case atomic = "atomic"
@@ -590,24 +539,28 @@ extension Components.Schemas {
             var v2: Swift.Bool? = nil
             var v3: [Swift.String]? = nil
             var v4: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.RecordOperation].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordOperation] in try reader.readOverride([Components.Schemas.RecordOperation].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("operations", in: "ModifyRecordsRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["operations"], since: start, in: "ModifyRecordsRequest")
+            }
             self.operations = v0
             self.zoneID = v1
             self.atomic = v2
@@ -616,29 +569,16 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Bool = self.atomic {
-                writer.key("atomic")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numbersAsStrings {
-                writer.key("numbersAsStrings")
-                writer.write(value)
-            }
-            writer.key("operations")
-            writer.write(self.operations)
-            if let value: Components.Schemas.ZoneID = self.zoneID {
-                writer.key("zoneID")
-                writer.write(value)
-            }
+            writer.member("atomic", bool: self.atomic)
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("numbersAsStrings", bool: self.numbersAsStrings)
+            writer.member("operations", value: self.operations, { (value: [Components.Schemas.RecordOperation], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, recorded.
-    package struct ModifyRecordsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct ModifyRecordsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per operation, in order. Nothing tells a created record from an updated one.
         package var records: [Components.Schemas.RecordResult]?
         /// The zone's token, when `getCurrentSyncToken` asked for it. Evidence: recorded.
@@ -648,7 +588,7 @@ extension Components.Schemas {
             self.records = records
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case records = "records"
             case syncToken = "syncToken"
         }
@@ -656,35 +596,30 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.records = v0
             self.syncToken = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.RecordResult] = self.records {
-                writer.key("records")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
+            writer.member("records", value: self.records, { (value: [Components.Schemas.RecordResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("syncToken", string: self.syncToken)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct FetchRecordChangesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchRecordChangesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// A custom zone.
         package var zoneID: Components.Schemas.ZoneID
         /// The token of the last reply; from the start when absent.
@@ -709,7 +644,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zoneID = "zoneID"
             case syncToken = "syncToken"
             case resultsLimit = "resultsLimit"
@@ -723,24 +658,28 @@ extension Components.Schemas {
             var v2: Swift.Int? = nil
             var v3: [Swift.String]? = nil
             var v4: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("zoneID", in: "FetchRecordChangesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["zoneID"], since: start, in: "FetchRecordChangesRequest")
+            }
             self.zoneID = v0
             self.syncToken = v1
             self.resultsLimit = v2
@@ -749,29 +688,16 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numbersAsStrings {
-                writer.key("numbersAsStrings")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.resultsLimit {
-                writer.key("resultsLimit")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
-            writer.key("zoneID")
-            writer.write(self.zoneID)
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("numbersAsStrings", bool: self.numbersAsStrings)
+            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct FetchRecordChangesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchRecordChangesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Changed records, and deleted ones with `deleted` true.
         package var records: [Components.Schemas.RecordResult]?
         /// The token to go on from.
@@ -792,7 +718,7 @@ extension Components.Schemas {
             self.moreComing = moreComing
             self.reverse = reverse
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case records = "records"
             case syncToken = "syncToken"
             case moreComing = "moreComing"
@@ -804,21 +730,22 @@ extension Components.Schemas {
             var v1: Swift.String? = nil
             var v2: Swift.Bool? = nil
             var v3: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v3)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.records = v0
             self.syncToken = v1
             self.moreComing = v2
@@ -826,27 +753,15 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Bool = self.moreComing {
-                writer.key("moreComing")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.RecordResult] = self.records {
-                writer.key("records")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.reverse {
-                writer.key("reverse")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
+            writer.member("moreComing", bool: self.moreComing)
+            writer.member("records", value: self.records, { (value: [Components.Schemas.RecordResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("reverse", bool: self.reverse)
+            writer.member("syncToken", string: self.syncToken)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct FetchDatabaseChangesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchDatabaseChangesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The database's token of the last reply; all zones when absent.
         package var syncToken: Swift.String?
         /// The most zones to return. Evidence: archived reference; CloudKit JS never sends it.
@@ -856,7 +771,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
             self.resultsLimit = resultsLimit
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case syncToken = "syncToken"
             case resultsLimit = "resultsLimit"
         }
@@ -864,35 +779,30 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.syncToken = v0
             self.resultsLimit = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.resultsLimit {
-                writer.key("resultsLimit")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
+            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("syncToken", string: self.syncToken)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, observed live.
-    package struct FetchDatabaseChangesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchDatabaseChangesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Changed zones with their tokens, and removed ones with `deleted` true.
         package var zones: [Components.Schemas.ZoneResult]?
         /// The database's token to go on from. Not a zone's token.
@@ -909,7 +819,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
             self.moreComing = moreComing
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
             case syncToken = "syncToken"
             case moreComing = "moreComing"
@@ -919,42 +829,34 @@ extension Components.Schemas {
             var v0: [Components.Schemas.ZoneResult]? = nil
             var v1: Swift.String? = nil
             var v2: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zones = v0
             self.syncToken = v1
             self.moreComing = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Bool = self.moreComing {
-                writer.key("moreComing")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.ZoneResult] = self.zones {
-                writer.key("zones")
-                writer.write(value)
-            }
+            writer.member("moreComing", bool: self.moreComing)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zones", value: self.zones, { (value: [Components.Schemas.ZoneResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// The zones to ask about. The other keys are defaults for zones that do not say otherwise. Evidence: archived reference; CloudKit JS sends none of the defaults.
-    package struct FetchZoneChangesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchZoneChangesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The zones.
         package var zones: [Components.Schemas.ZoneChangesRequest]
         /// A zone's token.
@@ -991,7 +893,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
             self.numberAsStrings = numberAsStrings
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
             case syncToken = "syncToken"
             case reverse = "reverse"
@@ -1011,30 +913,34 @@ extension Components.Schemas {
             var v5: [Swift.String]? = nil
             var v6: Swift.Bool? = nil
             var v7: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.ZoneChangesRequest].self)
+                    reader.readMember(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v7)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("zones", in: "FetchZoneChangesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["zones"], since: start, in: "FetchZoneChangesRequest")
+            }
             self.zones = v0
             self.syncToken = v1
             self.reverse = v2
@@ -1046,41 +952,19 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.desiredRecordTypes {
-                writer.key("desiredRecordTypes")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numberAsStrings {
-                writer.key("numberAsStrings")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numbersAsStrings {
-                writer.key("numbersAsStrings")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.resultsLimit {
-                writer.key("resultsLimit")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.reverse {
-                writer.key("reverse")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
-            writer.key("zones")
-            writer.write(self.zones)
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("desiredRecordTypes", value: self.desiredRecordTypes)
+            writer.member("numberAsStrings", bool: self.numberAsStrings)
+            writer.member("numbersAsStrings", bool: self.numbersAsStrings)
+            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("reverse", bool: self.reverse)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zones", value: self.zones)
             writer.endObject()
         }
     }
     /// One zone to ask about. Evidence: archived reference, CloudKit JS.
-    package struct ZoneChangesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct ZoneChangesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         package var zoneID: Components.Schemas.ZoneID
         /// The zone's token of the last reply; from the start when absent. Never send an empty one.
         package var syncToken: Swift.String?
@@ -1116,7 +1000,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
             self.numberAsStrings = numberAsStrings
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zoneID = "zoneID"
             case syncToken = "syncToken"
             case reverse = "reverse"
@@ -1136,30 +1020,34 @@ extension Components.Schemas {
             var v5: [Swift.String]? = nil
             var v6: Swift.Bool? = nil
             var v7: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v7)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("zoneID", in: "ZoneChangesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["zoneID"], since: start, in: "ZoneChangesRequest")
+            }
             self.zoneID = v0
             self.syncToken = v1
             self.reverse = v2
@@ -1171,75 +1059,51 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Swift.String] = self.desiredKeys {
-                writer.key("desiredKeys")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.desiredRecordTypes {
-                writer.key("desiredRecordTypes")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numberAsStrings {
-                writer.key("numberAsStrings")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.numbersAsStrings {
-                writer.key("numbersAsStrings")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.resultsLimit {
-                writer.key("resultsLimit")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.reverse {
-                writer.key("reverse")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
-            writer.key("zoneID")
-            writer.write(self.zoneID)
+            writer.member("desiredKeys", value: self.desiredKeys)
+            writer.member("desiredRecordTypes", value: self.desiredRecordTypes)
+            writer.member("numberAsStrings", bool: self.numberAsStrings)
+            writer.member("numbersAsStrings", bool: self.numbersAsStrings)
+            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("reverse", bool: self.reverse)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, observed live.
-    package struct FetchZoneChangesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchZoneChangesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One entry per zone asked about.
         package var zones: [Components.Schemas.ZoneChanges]?
         /// Creates a `FetchZoneChangesResponse`.
         package init(zones: [Components.Schemas.ZoneChanges]? = nil) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneChanges]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneChanges].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zones = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.ZoneChanges] = self.zones {
-                writer.key("zones")
-                writer.write(value)
-            }
+            writer.member("zones", value: self.zones)
             writer.endObject()
         }
     }
     /// The changes of one zone, or, when `serverErrorCode` is present, why there are none. Evidence: archived reference, observed live.
-    package struct ZoneChanges: StreamingJSON.JSONCodable, Sendable {
+    package struct ZoneChanges: StreamingJSON.JSONCodable, Swift.Sendable {
         package var zoneID: Components.Schemas.ZoneID?
         /// Changed records, and deleted ones with `deleted` true.
         package var records: [Components.Schemas.RecordResult]?
@@ -1279,7 +1143,7 @@ extension Components.Schemas {
             self.retryAfter = retryAfter
             self.redirectURL = redirectURL
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zoneID = "zoneID"
             case records = "records"
             case syncToken = "syncToken"
@@ -1301,31 +1165,32 @@ extension Components.Schemas {
             var v6: Swift.String? = nil
             var v7: Swift.Double? = nil
             var v8: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.RecordResult].self)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                    reader.readDouble(optional: &v7)
                 case 8:
-                    v8 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v8)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zoneID = v0
             self.records = v1
             self.syncToken = v2
@@ -1338,42 +1203,15 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Bool = self.moreComing {
-                writer.key("moreComing")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.reason {
-                writer.key("reason")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.RecordResult] = self.records {
-                writer.key("records")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.redirectURL {
-                writer.key("redirectURL")
-                writer.write(value)
-            }
-            if let value: Swift.Double = self.retryAfter {
-                writer.key("retryAfter")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.reverse {
-                writer.key("reverse")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.serverErrorCode {
-                writer.key("serverErrorCode")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.ZoneID = self.zoneID {
-                writer.key("zoneID")
-                writer.write(value)
-            }
+            writer.member("moreComing", bool: self.moreComing)
+            writer.member("reason", string: self.reason)
+            writer.member("records", value: self.records, { (value: [Components.Schemas.RecordResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("redirectURL", string: self.redirectURL)
+            writer.member("retryAfter", double: self.retryAfter)
+            writer.member("reverse", bool: self.reverse)
+            writer.member("serverErrorCode", string: self.serverErrorCode)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
@@ -1387,7 +1225,7 @@ extension Components.Schemas {
     /// One change to one zone. Evidence: archived reference.
     package typealias ZoneOperation = CloudKitModel.ZoneOperation
     /// Evidence: archived reference, recorded.
-    package struct ListZonesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct ListZonesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The zones.
         package var zones: [Components.Schemas.ZoneResult]?
         /// Whether another page waits; false in every sample. Evidence: recorded.
@@ -1404,7 +1242,7 @@ extension Components.Schemas {
             self.moreComing = moreComing
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
             case moreComing = "moreComing"
             case syncToken = "syncToken"
@@ -1414,176 +1252,170 @@ extension Components.Schemas {
             var v0: [Components.Schemas.ZoneResult]? = nil
             var v1: Swift.Bool? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zones = v0
             self.moreComing = v1
             self.syncToken = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Bool = self.moreComing {
-                writer.key("moreComing")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.syncToken {
-                writer.key("syncToken")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.ZoneResult] = self.zones {
-                writer.key("zones")
-                writer.write(value)
-            }
+            writer.member("moreComing", bool: self.moreComing)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zones", value: self.zones, { (value: [Components.Schemas.ZoneResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct LookupZonesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupZonesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The zones to fetch.
         package var zones: [Components.Schemas.ZoneID]
         /// Creates a `LookupZonesRequest`.
         package init(zones: [Components.Schemas.ZoneID]) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneID]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.ZoneID].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneID] in try reader.readOverride([Components.Schemas.ZoneID].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("zones", in: "LookupZonesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["zones"], since: start, in: "LookupZonesRequest")
+            }
             self.zones = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("zones")
-            writer.write(self.zones)
+            writer.member("zones", value: self.zones, { (value: [Components.Schemas.ZoneID], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupZonesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupZonesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per identifier, in order.
         package var zones: [Components.Schemas.ZoneResult]?
         /// Creates a `LookupZonesResponse`.
         package init(zones: [Components.Schemas.ZoneResult]? = nil) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zones = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.ZoneResult] = self.zones {
-                writer.key("zones")
-                writer.write(value)
-            }
+            writer.member("zones", value: self.zones, { (value: [Components.Schemas.ZoneResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct ModifyZonesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct ModifyZonesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// At most one operation per zone.
         package var operations: [Components.Schemas.ZoneOperation]
         /// Creates a `ModifyZonesRequest`.
         package init(operations: [Components.Schemas.ZoneOperation]) {
             self.operations = operations
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case operations = "operations"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneOperation]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.ZoneOperation].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneOperation] in try reader.readOverride([Components.Schemas.ZoneOperation].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("operations", in: "ModifyZonesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["operations"], since: start, in: "ModifyZonesRequest")
+            }
             self.operations = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("operations")
-            writer.write(self.operations)
+            writer.member("operations", value: self.operations, { (value: [Components.Schemas.ZoneOperation], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct ModifyZonesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct ModifyZonesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per operation, in order.
         package var zones: [Components.Schemas.ZoneResult]?
         /// Creates a `ModifyZonesResponse`.
         package init(zones: [Components.Schemas.ZoneResult]? = nil) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zones = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.ZoneResult] = self.zones {
-                writer.key("zones")
-                writer.write(value)
-            }
+            writer.member("zones", value: self.zones, { (value: [Components.Schemas.ZoneResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, observed live.
-    package struct FetchZoneListChangesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchZoneListChangesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The token of the last reply; all zones when absent.
         package var metaSyncToken: Swift.String?
         /// The most zones to return.
@@ -1593,7 +1425,7 @@ extension Components.Schemas {
             self.metaSyncToken = metaSyncToken
             self.resultsLimit = resultsLimit
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case metaSyncToken = "metaSyncToken"
             case resultsLimit = "resultsLimit"
         }
@@ -1601,35 +1433,30 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.metaSyncToken = v0
             self.resultsLimit = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.metaSyncToken {
-                writer.key("metaSyncToken")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.resultsLimit {
-                writer.key("resultsLimit")
-                writer.write(value)
-            }
+            writer.member("metaSyncToken", string: self.metaSyncToken)
+            writer.member("resultsLimit", int: self.resultsLimit)
             writer.endObject()
         }
     }
     /// Exactly these keys were seen. Evidence: observed live.
-    package struct FetchZoneListChangesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchZoneListChangesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Changed zones, and removed ones with `deleted` true.
         package var zones: [Components.Schemas.ZoneResult]?
         /// The token to go on from.
@@ -1646,7 +1473,7 @@ extension Components.Schemas {
             self.metaSyncToken = metaSyncToken
             self.moreComing = moreComing
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zones = "zones"
             case metaSyncToken = "metaSyncToken"
             case moreComing = "moreComing"
@@ -1656,42 +1483,34 @@ extension Components.Schemas {
             var v0: [Components.Schemas.ZoneResult]? = nil
             var v1: Swift.String? = nil
             var v2: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ZoneResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.zones = v0
             self.metaSyncToken = v1
             self.moreComing = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.metaSyncToken {
-                writer.key("metaSyncToken")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.moreComing {
-                writer.key("moreComing")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.ZoneResult] = self.zones {
-                writer.key("zones")
-                writer.write(value)
-            }
+            writer.member("metaSyncToken", string: self.metaSyncToken)
+            writer.member("moreComing", bool: self.moreComing)
+            writer.member("zones", value: self.zones, { (value: [Components.Schemas.ZoneResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// A short identifier of a share. CloudKit JS turns a bare string into a dictionary with `value` alone. Evidence: archived reference, recorded.
-    package struct ShortGUID: StreamingJSON.JSONCodable, Sendable {
+    package struct ShortGUID: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The identifier.
         package var value: Swift.String
         /// Whether to return the root record.
@@ -1708,7 +1527,7 @@ extension Components.Schemas {
             self.shouldFetchRootRecord = shouldFetchRootRecord
             self.rootRecordDesiredKeys = rootRecordDesiredKeys
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case value = "value"
             case shouldFetchRootRecord = "shouldFetchRootRecord"
             case rootRecordDesiredKeys = "rootRecordDesiredKeys"
@@ -1718,175 +1537,174 @@ extension Components.Schemas {
             var v0: Swift.String? = nil
             var v1: Swift.Bool? = nil
             var v2: [Swift.String]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("value", in: "ShortGUID") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["value"], since: start, in: "ShortGUID")
+            }
             self.value = v0
             self.shouldFetchRootRecord = v1
             self.rootRecordDesiredKeys = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Swift.String] = self.rootRecordDesiredKeys {
-                writer.key("rootRecordDesiredKeys")
-                writer.write(value)
-            }
-            if let value: Swift.Bool = self.shouldFetchRootRecord {
-                writer.key("shouldFetchRootRecord")
-                writer.write(value)
-            }
-            writer.key("value")
-            writer.write(self.value)
+            writer.member("rootRecordDesiredKeys", value: self.rootRecordDesiredKeys)
+            writer.member("shouldFetchRootRecord", bool: self.shouldFetchRootRecord)
+            writer.member("value", string: self.value)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, recorded.
-    package struct ResolveSharesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct ResolveSharesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The identifiers to resolve.
         package var shortGUIDs: [Components.Schemas.ShortGUID]
         /// Creates a `ResolveSharesRequest`.
         package init(shortGUIDs: [Components.Schemas.ShortGUID]) {
             self.shortGUIDs = shortGUIDs
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case shortGUIDs = "shortGUIDs"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUIDs")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUID]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.ShortGUID].self)
+                    reader.readMember(required: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("shortGUIDs", in: "ResolveSharesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["shortGUIDs"], since: start, in: "ResolveSharesRequest")
+            }
             self.shortGUIDs = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("shortGUIDs")
-            writer.write(self.shortGUIDs)
+            writer.member("shortGUIDs", value: self.shortGUIDs)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, recorded.
-    package struct ResolveSharesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct ResolveSharesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per identifier, in order.
         package var results: [Components.Schemas.ShortGUIDResult]?
         /// Creates a `ResolveSharesResponse`.
         package init(results: [Components.Schemas.ShortGUIDResult]? = nil) {
             self.results = results
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case results = "results"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("results")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUIDResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ShortGUIDResult].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.results = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.ShortGUIDResult] = self.results {
-                writer.key("results")
-                writer.write(value)
-            }
+            writer.member("results", value: self.results)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct AcceptSharesRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct AcceptSharesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The identifiers of the shares to accept.
         package var shortGUIDs: [Components.Schemas.ShortGUID]
         /// Creates a `AcceptSharesRequest`.
         package init(shortGUIDs: [Components.Schemas.ShortGUID]) {
             self.shortGUIDs = shortGUIDs
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case shortGUIDs = "shortGUIDs"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUIDs")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUID]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.ShortGUID].self)
+                    reader.readMember(required: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("shortGUIDs", in: "AcceptSharesRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["shortGUIDs"], since: start, in: "AcceptSharesRequest")
+            }
             self.shortGUIDs = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("shortGUIDs")
-            writer.write(self.shortGUIDs)
+            writer.member("shortGUIDs", value: self.shortGUIDs)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct AcceptSharesResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct AcceptSharesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per identifier, in order.
         package var results: [Components.Schemas.ShortGUIDResult]?
         /// Creates a `AcceptSharesResponse`.
         package init(results: [Components.Schemas.ShortGUIDResult]? = nil) {
             self.results = results
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case results = "results"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("results")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUIDResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.ShortGUIDResult].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.results = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.ShortGUIDResult] = self.results {
-                writer.key("results")
-                writer.write(value)
-            }
+            writer.member("results", value: self.results)
             writer.endObject()
         }
     }
     /// What stands behind a short identifier, or, when `serverErrorCode` is present, why it is not told. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
-    package struct ShortGUIDResult: StreamingJSON.JSONCodable, Sendable {
+    package struct ShortGUIDResult: StreamingJSON.JSONCodable, Swift.Sendable {
         package var shortGUID: Components.Schemas.ShortGUID?
         /// The container.
         package var containerIdentifier: Swift.String?
@@ -1961,7 +1779,7 @@ extension Components.Schemas {
             self.reason = reason
             self.retryAfter = retryAfter
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case shortGUID = "shortGUID"
             case containerIdentifier = "containerIdentifier"
             case environment = "environment"
@@ -2001,49 +1819,50 @@ extension Components.Schemas {
             var v15: Swift.String? = nil
             var v16: Swift.String? = nil
             var v17: Swift.Double? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ShortGUID.self)
+                    reader.readMember(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v4, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Record.self)
+                    reader.readMember(optional: &v5, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Record in try reader.readOverride(Components.Schemas.Record.self) })
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Record.self)
+                    reader.readMember(optional: &v7, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Record in try reader.readOverride(Components.Schemas.Record.self) })
                 case 8:
-                    v8 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.Record].self)
+                    reader.readMember(optional: &v8, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Record] in try reader.readOverride([Components.Schemas.Record].self) })
                 case 9:
-                    v9 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.UserIdentity.self)
+                    reader.readMember(optional: &v9, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.UserIdentity in try reader.readOverride(Components.Schemas.UserIdentity.self) })
                 case 10:
-                    v10 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v10)
                 case 11:
-                    v11 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v11)
                 case 12:
-                    v12 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v12)
                 case 13:
-                    v13 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.PotentialMatch].self)
+                    reader.readMember(optional: &v13)
                 case 14:
-                    v14 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v14)
                 case 15:
-                    v15 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v15)
                 case 16:
-                    v16 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v16)
                 case 17:
-                    v17 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                    reader.readDouble(optional: &v17)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.shortGUID = v0
             self.containerIdentifier = v1
             self.environment = v2
@@ -2065,83 +1884,29 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.Record] = self.ancestorRecords {
-                writer.key("ancestorRecords")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.containerIdentifier {
-                writer.key("containerIdentifier")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.databaseScope {
-                writer.key("databaseScope")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.environment {
-                writer.key("environment")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.UserIdentity = self.ownerIdentity {
-                writer.key("ownerIdentity")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.participantPermission {
-                writer.key("participantPermission")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.participantStatus {
-                writer.key("participantStatus")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.participantType {
-                writer.key("participantType")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.PotentialMatch] = self.potentialMatchList {
-                writer.key("potentialMatchList")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.reason {
-                writer.key("reason")
-                writer.write(value)
-            }
-            if let value: Swift.Double = self.retryAfter {
-                writer.key("retryAfter")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Record = self.rootRecord {
-                writer.key("rootRecord")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.rootRecordName {
-                writer.key("rootRecordName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.serverErrorCode {
-                writer.key("serverErrorCode")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Record = self.share {
-                writer.key("share")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.ShortGUID = self.shortGUID {
-                writer.key("shortGUID")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.webpageURL {
-                writer.key("webpageURL")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.ZoneID = self.zoneID {
-                writer.key("zoneID")
-                writer.write(value)
-            }
+            writer.member("ancestorRecords", value: self.ancestorRecords, { (value: [Components.Schemas.Record], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("containerIdentifier", string: self.containerIdentifier)
+            writer.member("databaseScope", string: self.databaseScope)
+            writer.member("environment", string: self.environment)
+            writer.member("ownerIdentity", value: self.ownerIdentity, { (value: Components.Schemas.UserIdentity, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("participantPermission", string: self.participantPermission)
+            writer.member("participantStatus", string: self.participantStatus)
+            writer.member("participantType", string: self.participantType)
+            writer.member("potentialMatchList", value: self.potentialMatchList)
+            writer.member("reason", string: self.reason)
+            writer.member("retryAfter", double: self.retryAfter)
+            writer.member("rootRecord", value: self.rootRecord, { (value: Components.Schemas.Record, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("rootRecordName", string: self.rootRecordName)
+            writer.member("serverErrorCode", string: self.serverErrorCode)
+            writer.member("share", value: self.share, { (value: Components.Schemas.Record, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("shortGUID", value: self.shortGUID)
+            writer.member("webpageURL", string: self.webpageURL)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// A participant that the caller might be. Evidence: archived reference.
-    package struct PotentialMatch: StreamingJSON.JSONCodable, Sendable {
+    package struct PotentialMatch: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The participant.
         package var participantId: Swift.String?
         package var contactInformation: Components.Schemas.ContactInformation?
@@ -2153,7 +1918,7 @@ extension Components.Schemas {
             self.participantId = participantId
             self.contactInformation = contactInformation
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case participantId = "participantId"
             case contactInformation = "contactInformation"
         }
@@ -2161,35 +1926,30 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Components.Schemas.ContactInformation? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ContactInformation.self)
+                    reader.readMember(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.participantId = v0
             self.contactInformation = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.ContactInformation = self.contactInformation {
-                writer.key("contactInformation")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.participantId {
-                writer.key("participantId")
-                writer.write(value)
-            }
+            writer.member("contactInformation", value: self.contactInformation)
+            writer.member("participantId", string: self.participantId)
             writer.endObject()
         }
     }
     /// How a participant was invited. Evidence: archived reference.
-    package struct ContactInformation: StreamingJSON.JSONCodable, Sendable {
+    package struct ContactInformation: StreamingJSON.JSONCodable, Swift.Sendable {
         /// An email address.
         package var emailAddress: Swift.String?
         /// A phone number.
@@ -2199,7 +1959,7 @@ extension Components.Schemas {
             self.emailAddress = emailAddress
             self.phoneNumber = phoneNumber
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case emailAddress = "emailAddress"
             case phoneNumber = "phoneNumber"
         }
@@ -2207,37 +1967,32 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.emailAddress = v0
             self.phoneNumber = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.emailAddress {
-                writer.key("emailAddress")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.phoneNumber {
-                writer.key("phoneNumber")
-                writer.write(value)
-            }
+            writer.member("emailAddress", string: self.emailAddress)
+            writer.member("phoneNumber", string: self.phoneNumber)
             writer.endObject()
         }
     }
     /// Someone who takes part in a share. Evidence: archived reference, recorded.
     package typealias Participant = CloudKitModel.Participant
     /// Opaque key material of a participant. Evidence: recorded.
-    package struct ProtectionInfo: StreamingJSON.JSONCodable, Sendable {
+    package struct ProtectionInfo: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Base64.
         package var bytes: Swift.String?
         /// Names the state of the material.
@@ -2247,7 +2002,7 @@ extension Components.Schemas {
             self.bytes = bytes
             self.pcsChangeTag = pcsChangeTag
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case bytes = "bytes"
             case pcsChangeTag = "pcsChangeTag"
         }
@@ -2255,30 +2010,25 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.bytes = v0
             self.pcsChangeTag = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.bytes {
-                writer.key("bytes")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.pcsChangeTag {
-                writer.key("pcsChangeTag")
-                writer.write(value)
-            }
+            writer.member("bytes", string: self.bytes)
+            writer.member("pcsChangeTag", string: self.pcsChangeTag)
             writer.endObject()
         }
     }
@@ -2289,7 +2039,7 @@ extension Components.Schemas {
     /// By what a user is looked for: one of these keys. Evidence: archived reference.
     package typealias LookupInfo = CloudKitModel.LookupInfo
     /// A user in the form of the older endpoints. Evidence: archived reference.
-    package struct User: StreamingJSON.JSONCodable, Sendable {
+    package struct User: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The name of the user's record.
         package var userRecordName: Swift.String?
         /// The given name, when the user can be discovered.
@@ -2310,7 +2060,7 @@ extension Components.Schemas {
             self.lastName = lastName
             self.emailAddress = emailAddress
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case userRecordName = "userRecordName"
             case firstName = "firstName"
             case lastName = "lastName"
@@ -2322,21 +2072,22 @@ extension Components.Schemas {
             var v1: Swift.String? = nil
             var v2: Swift.String? = nil
             var v3: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.userRecordName = v0
             self.firstName = v1
             self.lastName = v2
@@ -2344,27 +2095,15 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.emailAddress {
-                writer.key("emailAddress")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.firstName {
-                writer.key("firstName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.lastName {
-                writer.key("lastName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.userRecordName {
-                writer.key("userRecordName")
-                writer.write(value)
-            }
+            writer.member("emailAddress", string: self.emailAddress)
+            writer.member("firstName", string: self.firstName)
+            writer.member("lastName", string: self.lastName)
+            writer.member("userRecordName", string: self.userRecordName)
             writer.endObject()
         }
     }
     /// The caller's identity at the top level. Evidence: CloudKit JS, peer clients. The archived reference puts it into a list under `users`.
-    package struct FetchCallerResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchCallerResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The name of the caller's record.
         package var userRecordName: Swift.String?
         package var nameComponents: Components.Schemas.NameComponents?
@@ -2383,7 +2122,7 @@ extension Components.Schemas {
             self.lookupInfo = lookupInfo
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case userRecordName = "userRecordName"
             case nameComponents = "nameComponents"
             case lookupInfo = "lookupInfo"
@@ -2395,21 +2134,22 @@ extension Components.Schemas {
             var v1: Components.Schemas.NameComponents? = nil
             var v2: Components.Schemas.LookupInfo? = nil
             var v3: [Components.Schemas.UserIdentity]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.NameComponents.self)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.NameComponents in try reader.readOverride(Components.Schemas.NameComponents.self) })
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.LookupInfo.self)
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.LookupInfo in try reader.readOverride(Components.Schemas.LookupInfo.self) })
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride([Components.Schemas.UserIdentity].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.userRecordName = v0
             self.nameComponents = v1
             self.lookupInfo = v2
@@ -2417,27 +2157,15 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.LookupInfo = self.lookupInfo {
-                writer.key("lookupInfo")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.NameComponents = self.nameComponents {
-                writer.key("nameComponents")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.userRecordName {
-                writer.key("userRecordName")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.UserIdentity] = self.users {
-                writer.key("users")
-                writer.write(value)
-            }
+            writer.member("lookupInfo", value: self.lookupInfo, { (value: Components.Schemas.LookupInfo, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("nameComponents", value: self.nameComponents, { (value: Components.Schemas.NameComponents, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("userRecordName", string: self.userRecordName)
+            writer.member("users", value: self.users, { (value: [Components.Schemas.UserIdentity], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct FetchCurrentUserResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct FetchCurrentUserResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The name of the caller's record.
         package var userRecordName: Swift.String?
         /// The given name, when the user can be discovered.
@@ -2454,7 +2182,7 @@ extension Components.Schemas {
             self.firstName = firstName
             self.lastName = lastName
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case userRecordName = "userRecordName"
             case firstName = "firstName"
             case lastName = "lastName"
@@ -2464,306 +2192,297 @@ extension Components.Schemas {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.userRecordName = v0
             self.firstName = v1
             self.lastName = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.firstName {
-                writer.key("firstName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.lastName {
-                writer.key("lastName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.userRecordName {
-                writer.key("userRecordName")
-                writer.write(value)
-            }
+            writer.member("firstName", string: self.firstName)
+            writer.member("lastName", string: self.lastName)
+            writer.member("userRecordName", string: self.userRecordName)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct DiscoverUsersRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct DiscoverUsersRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The users to look for.
         package var lookupInfos: [Components.Schemas.LookupInfo]
         /// Creates a `DiscoverUsersRequest`.
         package init(lookupInfos: [Components.Schemas.LookupInfo]) {
             self.lookupInfos = lookupInfos
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case lookupInfos = "lookupInfos"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("lookupInfos")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.LookupInfo].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride([Components.Schemas.LookupInfo].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("lookupInfos", in: "DiscoverUsersRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["lookupInfos"], since: start, in: "DiscoverUsersRequest")
+            }
             self.lookupInfos = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("lookupInfos")
-            writer.write(self.lookupInfos)
+            writer.member("lookupInfos", value: self.lookupInfos, { (value: [Components.Schemas.LookupInfo], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct DiscoverUsersResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct DiscoverUsersResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The identities found.
         package var users: [Components.Schemas.UserIdentity]?
         /// Creates a `DiscoverUsersResponse`.
         package init(users: [Components.Schemas.UserIdentity]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.UserIdentity]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride([Components.Schemas.UserIdentity].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.UserIdentity] = self.users {
-                writer.key("users")
-                writer.write(value)
-            }
+            writer.member("users", value: self.users, { (value: [Components.Schemas.UserIdentity], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct DiscoverAllUsersResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct DiscoverAllUsersResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The identities found.
         package var users: [Components.Schemas.UserIdentity]?
         /// Creates a `DiscoverAllUsersResponse`.
         package init(users: [Components.Schemas.UserIdentity]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.UserIdentity]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.UserIdentity].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride([Components.Schemas.UserIdentity].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.UserIdentity] = self.users {
-                writer.key("users")
-                writer.write(value)
-            }
+            writer.member("users", value: self.users, { (value: [Components.Schemas.UserIdentity], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupUsersByEmailRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupUsersByEmailRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The users to look for, each by `emailAddress`.
         package var users: [Components.Schemas.LookupInfo]
         /// Creates a `LookupUsersByEmailRequest`.
         package init(users: [Components.Schemas.LookupInfo]) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.LookupInfo].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride([Components.Schemas.LookupInfo].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("users", in: "LookupUsersByEmailRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["users"], since: start, in: "LookupUsersByEmailRequest")
+            }
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("users")
-            writer.write(self.users)
+            writer.member("users", value: self.users, { (value: [Components.Schemas.LookupInfo], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupUsersByEmailResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupUsersByEmailResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The users found.
         package var users: [Components.Schemas.User]?
         /// Creates a `LookupUsersByEmailResponse`.
         package init(users: [Components.Schemas.User]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.User] = self.users {
-                writer.key("users")
-                writer.write(value)
-            }
+            writer.member("users", value: self.users)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupUsersByIDRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupUsersByIDRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The users to look for, each by `userRecordName`.
         package var users: [Components.Schemas.LookupInfo]
         /// Creates a `LookupUsersByIDRequest`.
         package init(users: [Components.Schemas.LookupInfo]) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.LookupInfo].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride([Components.Schemas.LookupInfo].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("users", in: "LookupUsersByIDRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["users"], since: start, in: "LookupUsersByIDRequest")
+            }
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("users")
-            writer.write(self.users)
+            writer.member("users", value: self.users, { (value: [Components.Schemas.LookupInfo], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupUsersByIDResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupUsersByIDResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The users found.
         package var users: [Components.Schemas.User]?
         /// Creates a `LookupUsersByIDResponse`.
         package init(users: [Components.Schemas.User]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.User] = self.users {
-                writer.key("users")
-                writer.write(value)
-            }
+            writer.member("users", value: self.users)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupContactsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupContactsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The users found.
         package var users: [Components.Schemas.User]?
         /// Creates a `LookupContactsResponse`.
         package init(users: [Components.Schemas.User]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case users = "users"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.User].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.users = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.User] = self.users {
-                writer.key("users")
-                writer.write(value)
-            }
+            writer.member("users", value: self.users)
             writer.endObject()
         }
     }
@@ -2776,208 +2495,211 @@ extension Components.Schemas {
     /// One change to one subscription. Evidence: archived reference.
     package typealias SubscriptionOperation = CloudKitModel.SubscriptionOperation
     /// A subscription to fetch. Evidence: archived reference.
-    package struct SubscriptionLookup: StreamingJSON.JSONCodable, Sendable {
+    package struct SubscriptionLookup: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The subscription's name.
         package var subscriptionID: Swift.String
         /// Creates a `SubscriptionLookup`.
         package init(subscriptionID: Swift.String) {
             self.subscriptionID = subscriptionID
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case subscriptionID = "subscriptionID"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptionID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("subscriptionID", in: "SubscriptionLookup") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["subscriptionID"], since: start, in: "SubscriptionLookup")
+            }
             self.subscriptionID = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("subscriptionID")
-            writer.write(self.subscriptionID)
+            writer.member("subscriptionID", string: self.subscriptionID)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct ListSubscriptionsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct ListSubscriptionsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The subscriptions.
         package var subscriptions: [Components.Schemas.SubscriptionResult]?
         /// Creates a `ListSubscriptionsResponse`.
         package init(subscriptions: [Components.Schemas.SubscriptionResult]? = nil) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case subscriptions = "subscriptions"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride([Components.Schemas.SubscriptionResult].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.subscriptions = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.SubscriptionResult] = self.subscriptions {
-                writer.key("subscriptions")
-                writer.write(value)
-            }
+            writer.member("subscriptions", value: self.subscriptions, { (value: [Components.Schemas.SubscriptionResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupSubscriptionsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupSubscriptionsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The subscriptions to fetch.
         package var subscriptions: [Components.Schemas.SubscriptionLookup]
         /// Creates a `LookupSubscriptionsRequest`.
         package init(subscriptions: [Components.Schemas.SubscriptionLookup]) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case subscriptions = "subscriptions"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionLookup]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.SubscriptionLookup].self)
+                    reader.readMember(required: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("subscriptions", in: "LookupSubscriptionsRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["subscriptions"], since: start, in: "LookupSubscriptionsRequest")
+            }
             self.subscriptions = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("subscriptions")
-            writer.write(self.subscriptions)
+            writer.member("subscriptions", value: self.subscriptions)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct LookupSubscriptionsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct LookupSubscriptionsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per identifier, in order.
         package var subscriptions: [Components.Schemas.SubscriptionResult]?
         /// Creates a `LookupSubscriptionsResponse`.
         package init(subscriptions: [Components.Schemas.SubscriptionResult]? = nil) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case subscriptions = "subscriptions"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride([Components.Schemas.SubscriptionResult].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.subscriptions = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.SubscriptionResult] = self.subscriptions {
-                writer.key("subscriptions")
-                writer.write(value)
-            }
+            writer.member("subscriptions", value: self.subscriptions, { (value: [Components.Schemas.SubscriptionResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct ModifySubscriptionsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct ModifySubscriptionsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// At most 200.
         package var operations: [Components.Schemas.SubscriptionOperation]
         /// Creates a `ModifySubscriptionsRequest`.
         package init(operations: [Components.Schemas.SubscriptionOperation]) {
             self.operations = operations
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case operations = "operations"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionOperation]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.SubscriptionOperation].self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionOperation] in try reader.readOverride([Components.Schemas.SubscriptionOperation].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("operations", in: "ModifySubscriptionsRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["operations"], since: start, in: "ModifySubscriptionsRequest")
+            }
             self.operations = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("operations")
-            writer.write(self.operations)
+            writer.member("operations", value: self.operations, { (value: [Components.Schemas.SubscriptionOperation], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, observed live.
-    package struct ModifySubscriptionsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct ModifySubscriptionsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One result per operation, in order.
         package var subscriptions: [Components.Schemas.SubscriptionResult]?
         /// Creates a `ModifySubscriptionsResponse`.
         package init(subscriptions: [Components.Schemas.SubscriptionResult]? = nil) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case subscriptions = "subscriptions"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.SubscriptionResult].self)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride([Components.Schemas.SubscriptionResult].self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.subscriptions = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.SubscriptionResult] = self.subscriptions {
-                writer.key("subscriptions")
-                writer.write(value)
-            }
+            writer.member("subscriptions", value: self.subscriptions, { (value: [Components.Schemas.SubscriptionResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct RequestAssetUploadsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct RequestAssetUploadsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The files to come, at most 200.
         package var tokens: [Components.Schemas.AssetUploadRequest]
         /// The zone of the records; the default zone when absent.
@@ -2987,7 +2709,7 @@ extension Components.Schemas {
             self.tokens = tokens
             self.zoneID = zoneID
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case tokens = "tokens"
             case zoneID = "zoneID"
         }
@@ -2995,34 +2717,34 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetUploadRequest]? = nil
             var v1: Components.Schemas.ZoneID? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.AssetUploadRequest].self)
+                    reader.readMember(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("tokens", in: "RequestAssetUploadsRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["tokens"], since: start, in: "RequestAssetUploadsRequest")
+            }
             self.tokens = v0
             self.zoneID = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("tokens")
-            writer.write(self.tokens)
-            if let value: Components.Schemas.ZoneID = self.zoneID {
-                writer.key("zoneID")
-                writer.write(value)
-            }
+            writer.member("tokens", value: self.tokens)
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// The field that a file is meant for. Evidence: archived reference.
-    package struct AssetUploadRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct AssetUploadRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The record's name; the server makes one when absent, and the save must use it.
         package var recordName: Swift.String?
         /// The record's type.
@@ -3035,7 +2757,7 @@ extension Components.Schemas {
             self.recordType = recordType
             self.fieldName = fieldName
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case recordName = "recordName"
             case recordType = "recordType"
             case fieldName = "fieldName"
@@ -3045,74 +2767,70 @@ extension Components.Schemas {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 case 2:
-                    v2 = try reader.readString()
+                    reader.readString(required: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v1 else { throw reader.missingKey("recordType", in: "AssetUploadRequest") }
-            guard let v2 else { throw reader.missingKey("fieldName", in: "AssetUploadRequest") }
+            try reader.endMembers()
+            guard let v1, let v2 else {
+                throw reader.missingMember(of: ["recordType", "fieldName"], since: start, in: "AssetUploadRequest")
+            }
             self.recordName = v0
             self.recordType = v1
             self.fieldName = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("fieldName")
-            writer.write(self.fieldName)
-            if let value: Swift.String = self.recordName {
-                writer.key("recordName")
-                writer.write(value)
-            }
-            writer.key("recordType")
-            writer.write(self.recordType)
+            writer.member("fieldName", string: self.fieldName)
+            writer.member("recordName", string: self.recordName)
+            writer.member("recordType", string: self.recordType)
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct RequestAssetUploadsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct RequestAssetUploadsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One address per token of the request, in order.
         package var tokens: [Components.Schemas.AssetUploadToken]?
         /// Creates a `RequestAssetUploadsResponse`.
         package init(tokens: [Components.Schemas.AssetUploadToken]? = nil) {
             self.tokens = tokens
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case tokens = "tokens"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tokens")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetUploadToken]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.AssetUploadToken].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.tokens = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.AssetUploadToken] = self.tokens {
-                writer.key("tokens")
-                writer.write(value)
-            }
+            writer.member("tokens", value: self.tokens)
             writer.endObject()
         }
     }
     /// Where to send one file, or, when `serverErrorCode` is present, why not. Evidence: archived reference; errors of single items are inferred.
-    package struct AssetUploadToken: StreamingJSON.JSONCodable, Sendable {
+    package struct AssetUploadToken: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The record that the file is for.
         package var recordName: Swift.String?
         /// The field that the file is for.
@@ -3137,7 +2855,7 @@ extension Components.Schemas {
             self.serverErrorCode = serverErrorCode
             self.reason = reason
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case recordName = "recordName"
             case fieldName = "fieldName"
             case url = "url"
@@ -3151,23 +2869,24 @@ extension Components.Schemas {
             var v2: Swift.String? = nil
             var v3: Swift.String? = nil
             var v4: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.recordName = v0
             self.fieldName = v1
             self.url = v2
@@ -3176,63 +2895,51 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.fieldName {
-                writer.key("fieldName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.reason {
-                writer.key("reason")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.recordName {
-                writer.key("recordName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.serverErrorCode {
-                writer.key("serverErrorCode")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.url {
-                writer.key("url")
-                writer.write(value)
-            }
+            writer.member("fieldName", string: self.fieldName)
+            writer.member("reason", string: self.reason)
+            writer.member("recordName", string: self.recordName)
+            writer.member("serverErrorCode", string: self.serverErrorCode)
+            writer.member("url", string: self.url)
             writer.endObject()
         }
     }
     /// The asset host's reply to an upload. In the public database `wrappingKey` and `referenceChecksum` were absent. Evidence: archived reference, CloudKit JS, observed live.
-    package struct UploadAssetResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct UploadAssetResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         package var singleFile: Components.Schemas.Asset
         /// Creates a `UploadAssetResponse`.
         package init(singleFile: Components.Schemas.Asset) {
             self.singleFile = singleFile
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case singleFile = "singleFile"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("singleFile")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Asset? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read(Components.Schemas.Asset.self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.readOverride(Components.Schemas.Asset.self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("singleFile", in: "UploadAssetResponse") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["singleFile"], since: start, in: "UploadAssetResponse")
+            }
             self.singleFile = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("singleFile")
-            writer.write(self.singleFile)
+            writer.member("singleFile", value: self.singleFile, { (value: Components.Schemas.Asset, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// Evidence: archived reference, CloudKit JS.
-    package struct RereferenceAssetsRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct RereferenceAssetsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The zone of the records that hold the assets.
         package var zoneID: Components.Schemas.ZoneID
         /// The fields that hold the assets.
@@ -3249,7 +2956,7 @@ extension Components.Schemas {
             self.assets = assets
             self.targetZoneID = targetZoneID
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case zoneID = "zoneID"
             case assets = "assets"
             case targetZoneID = "targetZoneID"
@@ -3259,40 +2966,38 @@ extension Components.Schemas {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: [Components.Schemas.AssetField]? = nil
             var v2: Components.Schemas.ZoneID? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 case 1:
-                    v1 = try reader.read([Components.Schemas.AssetField].self)
+                    reader.readMember(required: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.ZoneID.self)
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("zoneID", in: "RereferenceAssetsRequest") }
-            guard let v1 else { throw reader.missingKey("assets", in: "RereferenceAssetsRequest") }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["zoneID", "assets"], since: start, in: "RereferenceAssetsRequest")
+            }
             self.zoneID = v0
             self.assets = v1
             self.targetZoneID = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("assets")
-            writer.write(self.assets)
-            if let value: Components.Schemas.ZoneID = self.targetZoneID {
-                writer.key("targetZoneID")
-                writer.write(value)
-            }
-            writer.key("zoneID")
-            writer.write(self.zoneID)
+            writer.member("assets", value: self.assets)
+            writer.member("targetZoneID", value: self.targetZoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// A field that holds an asset. Evidence: archived reference, CloudKit JS.
-    package struct AssetField: StreamingJSON.JSONCodable, Sendable {
+    package struct AssetField: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The record's name.
         package var recordName: Swift.String
         /// The field's name.
@@ -3302,7 +3007,7 @@ extension Components.Schemas {
             self.recordName = recordName
             self.fieldName = fieldName
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case recordName = "recordName"
             case fieldName = "fieldName"
         }
@@ -3310,68 +3015,67 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("recordName", in: "AssetField") }
-            guard let v1 else { throw reader.missingKey("fieldName", in: "AssetField") }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["recordName", "fieldName"], since: start, in: "AssetField")
+            }
             self.recordName = v0
             self.fieldName = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("fieldName")
-            writer.write(self.fieldName)
-            writer.key("recordName")
-            writer.write(self.recordName)
+            writer.member("fieldName", string: self.fieldName)
+            writer.member("recordName", string: self.recordName)
             writer.endObject()
         }
     }
     /// Evidence: archived reference.
-    package struct RereferenceAssetsResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct RereferenceAssetsResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One asset or error per item, in order.
         package var assets: [Components.Schemas.AssetResult]?
         /// Creates a `RereferenceAssetsResponse`.
         package init(assets: [Components.Schemas.AssetResult]? = nil) {
             self.assets = assets
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case assets = "assets"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("assets")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetResult]? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.AssetResult].self)
+                    reader.readMember(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.assets = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: [Components.Schemas.AssetResult] = self.assets {
-                writer.key("assets")
-                writer.write(value)
-            }
+            writer.member("assets", value: self.assets)
             writer.endObject()
         }
     }
     /// An asset or its error. Evidence: archived reference.
     @frozen
-    package enum AssetResult: StreamingJSON.JSONCodable, Sendable {
+    package enum AssetResult: StreamingJSON.JSONCodable, Swift.Sendable {
         case AssetError(Components.Schemas.AssetError)
         case Asset(Components.Schemas.Asset)
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
@@ -3379,7 +3083,7 @@ extension Components.Schemas {
                 self = .AssetError(value)
                 return
             }
-            if let value: Components.Schemas.Asset = reader.attempt(Components.Schemas.Asset.self) {
+            if let value: Components.Schemas.Asset = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.readOverride(Components.Schemas.Asset.self) }) {
                 self = .Asset(value)
                 return
             }
@@ -3388,14 +3092,16 @@ extension Components.Schemas {
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .AssetError(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .Asset(let value):
-                writer.write(value)
+                if writer.collects([1, value]) { return }
+                writer.writeOverride(value)
             }
         }
     }
     /// A failed item among assets. Evidence: archived reference; the keys beside code and reason are inferred.
-    package struct AssetError: StreamingJSON.JSONCodable, Sendable {
+    package struct AssetError: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The record that the failed item was about.
         package var recordName: Swift.String?
         /// The field that the failed item was about.
@@ -3420,7 +3126,7 @@ extension Components.Schemas {
             self.reason = reason
             self.retryAfter = retryAfter
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case recordName = "recordName"
             case fieldName = "fieldName"
             case serverErrorCode = "serverErrorCode"
@@ -3434,24 +3140,28 @@ extension Components.Schemas {
             var v2: Swift.String? = nil
             var v3: Swift.String? = nil
             var v4: Swift.Double? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readString()
+                    reader.readString(required: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                    reader.readDouble(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v2 else { throw reader.missingKey("serverErrorCode", in: "AssetError") }
+            try reader.endMembers()
+            guard let v2 else {
+                throw reader.missingMember(of: ["serverErrorCode"], since: start, in: "AssetError")
+            }
             self.recordName = v0
             self.fieldName = v1
             self.serverErrorCode = v2
@@ -3460,29 +3170,16 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.fieldName {
-                writer.key("fieldName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.reason {
-                writer.key("reason")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.recordName {
-                writer.key("recordName")
-                writer.write(value)
-            }
-            if let value: Swift.Double = self.retryAfter {
-                writer.key("retryAfter")
-                writer.write(value)
-            }
-            writer.key("serverErrorCode")
-            writer.write(self.serverErrorCode)
+            writer.member("fieldName", string: self.fieldName)
+            writer.member("reason", string: self.reason)
+            writer.member("recordName", string: self.recordName)
+            writer.member("retryAfter", double: self.retryAfter)
+            writer.member("serverErrorCode", string: self.serverErrorCode)
             writer.endObject()
         }
     }
     /// Evidence: CloudKit JS, observed live.
-    package struct CreateDeviceTokenRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct CreateDeviceTokenRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// development or production.
         package var apnsEnvironment: Swift.String
         /// A UUID that the client chooses; CloudKit JS also sends it as a query item. Without it a peer expects BAD_REQUEST `clientId is required`. Evidence: CloudKit JS, peer clients.
@@ -3492,7 +3189,7 @@ extension Components.Schemas {
             self.apnsEnvironment = apnsEnvironment
             self.clientId = clientId
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case apnsEnvironment = "apnsEnvironment"
             case clientId = "clientId"
         }
@@ -3500,34 +3197,34 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("apnsEnvironment", in: "CreateDeviceTokenRequest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["apnsEnvironment"], since: start, in: "CreateDeviceTokenRequest")
+            }
             self.apnsEnvironment = v0
             self.clientId = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("apnsEnvironment")
-            writer.write(self.apnsEnvironment)
-            if let value: Swift.String = self.clientId {
-                writer.key("clientId")
-                writer.write(value)
-            }
+            writer.member("apnsEnvironment", string: self.apnsEnvironment)
+            writer.member("clientId", string: self.clientId)
             writer.endObject()
         }
     }
     /// Evidence: CloudKit JS, observed live.
-    package struct CreateDeviceTokenResponse: StreamingJSON.JSONCodable, Sendable {
+    package struct CreateDeviceTokenResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// development or production.
         package var apnsEnvironment: Swift.String?
         /// The token. Base64 according to peer clients.
@@ -3544,7 +3241,7 @@ extension Components.Schemas {
             self.apnsToken = apnsToken
             self.webcourierURL = webcourierURL
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case apnsEnvironment = "apnsEnvironment"
             case apnsToken = "apnsToken"
             case webcourierURL = "webcourierURL"
@@ -3554,42 +3251,34 @@ extension Components.Schemas {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.apnsEnvironment = v0
             self.apnsToken = v1
             self.webcourierURL = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.apnsEnvironment {
-                writer.key("apnsEnvironment")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.apnsToken {
-                writer.key("apnsToken")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.webcourierURL {
-                writer.key("webcourierURL")
-                writer.write(value)
-            }
+            writer.member("apnsEnvironment", string: self.apnsEnvironment)
+            writer.member("apnsToken", string: self.apnsToken)
+            writer.member("webcourierURL", string: self.webcourierURL)
             writer.endObject()
         }
     }
     /// Evidence: CloudKit JS, observed live.
-    package struct RegisterDeviceTokenRequest: StreamingJSON.JSONCodable, Sendable {
+    package struct RegisterDeviceTokenRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// development or production.
         package var apnsEnvironment: Swift.String
         /// The token to register.
@@ -3602,7 +3291,7 @@ extension Components.Schemas {
             self.apnsToken = apnsToken
             self.clientId = clientId
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case apnsEnvironment = "apnsEnvironment"
             case apnsToken = "apnsToken"
             case clientId = "clientId"
@@ -3612,40 +3301,38 @@ extension Components.Schemas {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
             var v2: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("apnsEnvironment", in: "RegisterDeviceTokenRequest") }
-            guard let v1 else { throw reader.missingKey("apnsToken", in: "RegisterDeviceTokenRequest") }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["apnsEnvironment", "apnsToken"], since: start, in: "RegisterDeviceTokenRequest")
+            }
             self.apnsEnvironment = v0
             self.apnsToken = v1
             self.clientId = v2
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("apnsEnvironment")
-            writer.write(self.apnsEnvironment)
-            writer.key("apnsToken")
-            writer.write(self.apnsToken)
-            if let value: Swift.String = self.clientId {
-                writer.key("clientId")
-                writer.write(value)
-            }
+            writer.member("apnsEnvironment", string: self.apnsEnvironment)
+            writer.member("apnsToken", string: self.apnsToken)
+            writer.member("clientId", string: self.clientId)
             writer.endObject()
         }
     }
     /// A push, as the courier and the push service deliver it. Evidence: CloudKit JS (which reads `qry` and `fet`), peer clients.
-    package struct PushPayload: StreamingJSON.JSONCodable, Sendable {
+    package struct PushPayload: StreamingJSON.JSONCodable, Swift.Sendable {
         private var __aps: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushPresentation>?
         package var aps: Components.Schemas.PushPresentation? {
             get {
@@ -3669,7 +3356,7 @@ extension Components.Schemas {
             self.__aps = aps.map { .init($0) }
             self.__ck = ck.map { .init($0) }
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case aps = "aps"
             case ck = "ck"
         }
@@ -3677,35 +3364,30 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.PushPresentation? = nil
             var v1: Components.Schemas.PushContent? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushPresentation.self)
+                    reader.readMember(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushContent.self)
+                    reader.readMember(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.__aps = v0.map { .init($0) }
             self.__ck = v1.map { .init($0) }
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.PushPresentation = self.__aps?.value {
-                writer.key("aps")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.PushContent = self.__ck?.value {
-                writer.key("ck")
-                writer.write(value)
-            }
+            writer.member("aps", value: self.__aps?.value)
+            writer.member("ck", value: self.__ck?.value)
             writer.endObject()
         }
     }
     /// How the push shows itself. Evidence: CloudKit JS, peer clients.
-    package struct PushPresentation: StreamingJSON.JSONCodable, Sendable {
+    package struct PushPresentation: StreamingJSON.JSONCodable, Swift.Sendable {
         /// 1 when the app is woken to fetch content.
         package var contentAvailable: Swift.Int?
         private var __alert: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.PushAlert>?
@@ -3737,7 +3419,7 @@ extension Components.Schemas {
             self.sound = sound
             self.category = category
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case contentAvailable = "content-available"
             case alert = "alert"
             case badge = "badge"
@@ -3751,23 +3433,24 @@ extension Components.Schemas {
             var v2: Swift.Int? = nil
             var v3: Swift.String? = nil
             var v4: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushAlert.self)
+                    reader.readMember(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.contentAvailable = v0
             self.__alert = v1.map { .init($0) }
             self.badge = v2
@@ -3776,31 +3459,16 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.PushAlert = self.__alert?.value {
-                writer.key("alert")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.badge {
-                writer.key("badge")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.category {
-                writer.key("category")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.contentAvailable {
-                writer.key("content-available")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.sound {
-                writer.key("sound")
-                writer.write(value)
-            }
+            writer.member("alert", value: self.__alert?.value)
+            writer.member("badge", int: self.badge)
+            writer.member("category", string: self.category)
+            writer.member("content-available", int: self.contentAvailable)
+            writer.member("sound", string: self.sound)
             writer.endObject()
         }
     }
     /// The words of a push. Evidence: CloudKit JS, peer clients.
-    package struct PushAlert: StreamingJSON.JSONCodable, Sendable {
+    package struct PushAlert: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The text.
         package var body: Swift.String?
         /// The key of a localised text.
@@ -3825,7 +3493,7 @@ extension Components.Schemas {
             self.actionLocKey = actionLocKey
             self.launchImage = launchImage
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case body = "body"
             case locKey = "loc-key"
             case locArgs = "loc-args"
@@ -3839,23 +3507,24 @@ extension Components.Schemas {
             var v2: [Swift.String]? = nil
             var v3: Swift.String? = nil
             var v4: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v4)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.body = v0
             self.locKey = v1
             self.locArgs = v2
@@ -3864,31 +3533,16 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.actionLocKey {
-                writer.key("action-loc-key")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.body {
-                writer.key("body")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.launchImage {
-                writer.key("launch-image")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.locArgs {
-                writer.key("loc-args")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.locKey {
-                writer.key("loc-key")
-                writer.write(value)
-            }
+            writer.member("action-loc-key", string: self.actionLocKey)
+            writer.member("body", string: self.body)
+            writer.member("launch-image", string: self.launchImage)
+            writer.member("loc-args", value: self.locArgs)
+            writer.member("loc-key", string: self.locKey)
             writer.endObject()
         }
     }
     /// What happened: one of `qry`, `fet` and `met` is present. Evidence: CloudKit JS, peer clients.
-    package struct PushContent: StreamingJSON.JSONCodable, Sendable {
+    package struct PushContent: StreamingJSON.JSONCodable, Swift.Sendable {
         /// 2 in every sample.
         package var ce: Swift.Int?
         /// The container.
@@ -3949,7 +3603,7 @@ extension Components.Schemas {
             self.__fet = fet.map { .init($0) }
             self.__met = met.map { .init($0) }
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case ce = "ce"
             case cid = "cid"
             case nid = "nid"
@@ -3969,29 +3623,30 @@ extension Components.Schemas {
             var v5: Components.Schemas.PushChange? = nil
             var v6: Components.Schemas.PushChange? = nil
             var v7: Components.Schemas.PushChange? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
+                    reader.readMember(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
+                    reader.readMember(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
+                    reader.readMember(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.self)
+                    reader.readMember(optional: &v7)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.ce = v0
             self.cid = v1
             self.nid = v2
@@ -4003,45 +3658,21 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.ce {
-                writer.key("ce")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.cid {
-                writer.key("cid")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.ckuserid {
-                writer.key("ckuserid")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.PushChange = self.__fet?.value {
-                writer.key("fet")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.PushChange = self.__met?.value {
-                writer.key("met")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.nid {
-                writer.key("nid")
-                writer.write(value)
-            }
-            if let value: OpenAPISwiftRuntime.OpenAPIValueContainer = self.p {
-                writer.key("p")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.PushChange = self.__qry?.value {
-                writer.key("qry")
-                writer.write(value)
-            }
+            writer.member("ce", int: self.ce)
+            writer.member("cid", string: self.cid)
+            writer.member("ckuserid", string: self.ckuserid)
+            writer.member("fet", value: self.__fet?.value)
+            writer.member("met", value: self.__met?.value)
+            writer.member("nid", string: self.nid)
+            writer.member("p", value: self.p)
+            writer.member("qry", value: self.__qry?.value)
             writer.endObject()
         }
     }
     /// Where something changed. A query subscription has all keys, a zone subscription `dbs`, `zid`, `zoid` and `sid`, a database subscription `dbs` and `sid` and perhaps the zone. Evidence: CloudKit JS, peer clients.
-    package struct PushChange: StreamingJSON.JSONCodable, Sendable {
+    package struct PushChange: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Fields of the record with their bare values.
-        package struct AfPayload: StreamingJSON.JSONCodable, Sendable {
+        package struct AfPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             /// Members of the object that are not listed above, by key.
             package var additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer
             /// Creates a `AfPayload`.
@@ -4050,16 +3681,17 @@ extension Components.Schemas {
             }
             package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
-                try reader.beginObject()
-                while let key: Swift.String = try reader.nextKey() {
-                    try additional.readMember(key, json: &reader)
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
                 }
+                try reader.endMembers()
                 self.additionalProperties = additional
             }
             package func write(json writer: inout StreamingJSON.JSONWriter) {
-                writer.beginObject()
-                self.additionalProperties.writeMembers(json: &writer)
-                writer.endObject()
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
             }
         }
         /// The database: 1 public, 2 private, 3 shared in native samples; CloudKit JS takes 0 for public. Unconfirmed for the courier.
@@ -4094,7 +3726,7 @@ extension Components.Schemas {
             self.fo = fo
             self.af = af
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case dbs = "dbs"
             case zid = "zid"
             case zoid = "zoid"
@@ -4112,27 +3744,28 @@ extension Components.Schemas {
             var v4: Swift.String? = nil
             var v5: Swift.Int? = nil
             var v6: Components.Schemas.PushChange.AfPayload? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.PushChange.AfPayload.self)
+                    reader.readMember(optional: &v6)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.dbs = v0
             self.zid = v1
             self.zoid = v2
@@ -4143,34 +3776,13 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.PushChange.AfPayload = self.af {
-                writer.key("af")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.dbs {
-                writer.key("dbs")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.fo {
-                writer.key("fo")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.rid {
-                writer.key("rid")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.sid {
-                writer.key("sid")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.zid {
-                writer.key("zid")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.zoid {
-                writer.key("zoid")
-                writer.write(value)
-            }
+            writer.member("af", value: self.af)
+            writer.member("dbs", int: self.dbs)
+            writer.member("fo", int: self.fo)
+            writer.member("rid", string: self.rid)
+            writer.member("sid", string: self.sid)
+            writer.member("zid", string: self.zid)
+            writer.member("zoid", string: self.zoid)
             writer.endObject()
         }
     }

@@ -46,7 +46,7 @@ struct Renderer {
 
     private func lines(of item: SwiftImport, level: String) -> [String] {
         let head: String = "\(item.isSPI ? "@_spi(Generated) " : "")\(level)import "
-        guard item.module == "Foundation" else { return [head + item.module] }
+        guard item.module == "Foundation", !item.isWhole else { return [head + item.module] }
         return [
             "#if canImport(FoundationEssentials)", "\(head)FoundationEssentials", "#else", "\(head)Foundation",
             "#endif",
@@ -88,8 +88,9 @@ private struct Output {
     mutating func add(_ declaration: Declaration) {
         switch declaration {
         case .type(let type): add(type)
-        case .alias(let documentation, let name, let target):
+        case .alias(let documentation, let attributes, let name, let target):
             lines(documentation)
+            for attribute in attributes { line(attribute) }
             line("\(accessText)typealias \(name) = \(target)")
         case .property(let property): add(property)
         case .function(let function): add(function)

@@ -1,5 +1,10 @@
 /// The names taken in one place of the output: the first to ask for a name gets it, later ones get it with a number.
 struct NameScope {
+    /// Names that generated code needs for itself wherever it stands: its modules and its own first namespace.
+    ///
+    /// A type or a property of such a name would hide them.
+    static let reserved: Set<String> = ["Swift", "StreamingJSON", "OpenAPISwiftRuntime", "Components"]
+
     private var taken: Set<String>
 
     init(taken: Set<String> = []) {

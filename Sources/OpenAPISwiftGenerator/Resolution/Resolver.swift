@@ -28,12 +28,12 @@ struct Resolver {
             operations: []
         )
         result.operations = resolveOperations(document, with: Index(of: result))
-        checkSchemas(of: result)
+        result.schemas.hideDeprecated(usedBy: checkSchemas(of: result))
         return result
     }
 
     private mutating func resolveSchemas(_ document: OpenAPIDocument) -> SchemaCatalog {
-        var scope = NameScope()
+        var scope = NameScope(taken: NameScope.reserved)
         var entries: [SchemaCatalog.Entry] = []
         for (key, schema) in document.components.schemas.pairs {
             entries.append(
@@ -73,7 +73,7 @@ struct Resolver {
         _ components: OrderedMap<Referenced<Value>>,
         _ kind: Components.Kind
     ) -> [ResolvedComponent<Value>] {
-        var scope = NameScope()
+        var scope = NameScope(taken: NameScope.reserved)
         var result: [ResolvedComponent<Value>] = []
         for (key, component) in components.pairs {
             let swiftName: String = claim(names.typeName(key), for: key, in: &scope, at: nil)
@@ -245,7 +245,8 @@ struct Resolver {
 
     // MARK: Schemas outside the components
 
-    private mutating func checkSchemas(of document: ResolvedDocument) {
+    /// Checks the schemas outside of the components, and gives them back.
+    private mutating func checkSchemas(of document: ResolvedDocument) -> [Schema] {
         let index = Index(of: document)
         var schemas: [Schema] = []
         schemas += document.parameters.flatMap { Resolver.schemas(of: $0.value) }
@@ -281,6 +282,7 @@ struct Resolver {
         for schema in schemas {
             document.schemas.check(schema, diagnostics: &diagnostics)
         }
+        return schemas
     }
 
     private static func schemas(of parameter: Parameter) -> [Schema] {

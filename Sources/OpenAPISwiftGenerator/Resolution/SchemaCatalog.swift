@@ -10,6 +10,14 @@ struct SchemaCatalog: Sendable {
         var schema: Schema
         /// The user's own type in place of a generated one.
         var override: String?
+        /// Declared under a name of its own, so that only callers are warned of its deprecated name.
+        var isHidden: Bool = false
+
+        /// The name inside `Components.Schemas` that generated code uses.
+        var typeName: String { isHidden ? "__\(swiftName)" : swiftName }
+
+        /// The full name that generated code uses.
+        var typePath: String { "Components.Schemas.\(typeName)" }
     }
 
     /// What a schema becomes in Swift.
@@ -248,6 +256,36 @@ struct SchemaCatalog: Sendable {
             catalog.unsupportedReasons[entry.key] = reason
             return true
         }
+    }
+
+    // MARK: Deprecation
+
+    /// Gives deprecated types that generated code uses a second name for that, since generated code must not warn.
+    ///
+    /// - Parameter others: The schemas outside of the components.
+    mutating func hideDeprecated(usedBy others: [Schema]) {
+        guard entries.contains(where: \.schema.isDeprecated) else { return }
+        var used: Set<String> = []
+        for entry in entries { collectReferences(of: entry.schema, except: entry.key, into: &used) }
+        for schema in others { collectReferences(of: schema, except: nil, into: &used) }
+        for index in entries.indices where entries[index].override == nil && used.contains(entries[index].key) {
+            guard entries[index].schema.isDeprecated else { continue }
+            switch shape(of: entries[index].schema) {
+            case .object, .allOf, .anyOf: entries[index].isHidden = true
+            default: break
+            }
+        }
+    }
+
+    private func collectReferences(of schema: Schema, except key: String?, into used: inout Set<String>) {
+        if let reference = schema.reference, let entry = entry(for: reference), entry.key != key {
+            used.insert(entry.key)
+        }
+        for mapping in schema.discriminator?.mapping ?? [] {
+            let reference = Reference(text: mapping.target, position: mapping.position)
+            if let entry = entry(for: reference) ?? self[mapping.target] { used.insert(entry.key) }
+        }
+        for child in schema.children { collectReferences(of: child, except: key, into: &used) }
     }
 
     // MARK: Weights

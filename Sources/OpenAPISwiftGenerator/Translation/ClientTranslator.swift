@@ -271,7 +271,7 @@ struct ClientTranslator {
 /// A value as an argument of an encoding function, with a closure where its own conformance does not serve.
 func argument(_ field: TranslatedParameter, _ value: String) -> String {
     let type: SwiftType = field.type.unwrapped
-    return type.containsDate ? "\(value), \(Snippets.writerClosure(type))" : value
+    return type.needsClosure ? "\(value), \(Snippets.writerClosure(type))" : value
 }
 
 /// A statement that adds a header field.
@@ -282,7 +282,7 @@ func addHeader(_ field: TranslatedParameter, of value: String, to message: Strin
 
 /// A statement that sets the body to `value`.
 func setBody(_ item: TranslatedBody.Case, of message: String) -> String {
-    let closure: String = item.type.containsDate ? ", \(Snippets.writerClosure(item.type))" : ""
+    let closure: String = item.type.needsClosure ? ", \(Snippets.writerClosure(item.type))" : ""
     let contentType: String = item.mediaType.normalized
     switch item.coding {
     case .json:

@@ -120,7 +120,7 @@ struct OperationTranslator {
         let full: String = "\(place.path).\(name)"
         if let type = types.simpleType(of: schema), types.schemas.unsupportedReason(of: schema) == nil {
             place.declarations.append(.alias(documentation: documentation, name: name, target: type.text))
-            return type.containsDate || type == .body ? .alias(full, type) : .named(full)
+            return type.needsClosure || type == .body ? .alias(full, type) : .named(full)
         }
         // The name is this component's own, so it may be claimed once more.
         var inner = SchemaTranslator.Place(path: place.path)
@@ -389,7 +389,7 @@ struct OperationTranslator {
     ) -> SwiftType? {
         guard let schema else { return .value }
         guard types.schemas.unsupportedReason(of: schema) == nil else { return nil }
-        if let type = types.simpleType(of: schema) { return type.containsDate || isStream(type) ? nil : type }
+        if let type = types.simpleType(of: schema) { return type.needsClosure || isStream(type) ? nil : type }
         let name: String = "\(names.typeName("json"))Payload"
         guard name == "JsonPayload" || name == "jsonPayload" else { return nil }
         switch types.schemas.shape(of: schema) {

@@ -63,7 +63,17 @@ struct SchemaTranslator {
                 at: index
             )
         default:
-            declare(entry.schema, named: entry.swiftName, in: &place)
+            if entry.isHidden {
+                place.declarations.append(
+                    .alias(
+                        documentation: documentation,
+                        attributes: ["@available(*, deprecated)"],
+                        name: entry.swiftName,
+                        target: entry.typePath
+                    )
+                )
+            }
+            declare(entry.schema, named: entry.typeName, in: &place)
         }
     }
 
@@ -101,8 +111,9 @@ struct SchemaTranslator {
         switch schemas.shape(of: schema) {
         case .scalar(let type): return type
         case .reference(let entry):
-            let name: String = "Components.Schemas.\(entry.swiftName)"
-            if entry.override == nil, let type = aliasedType(of: entry.schema), type.containsDate || type == .body {
+            let name: String = entry.typePath
+            guard entry.override == nil else { return .overridden(name) }
+            if let type = aliasedType(of: entry.schema), type.needsClosure || type == .body || type.isMemberScalar {
                 return .alias(name, type)
             }
             return .named(name)
@@ -199,7 +210,8 @@ struct SchemaTranslator {
         named name: String,
         in place: inout Place
     ) {
-        var scope = NameScope()
+        // What `RawRepresentable` and `CaseIterable` bring along.
+        var scope = NameScope(taken: ["rawValue", "RawValue", "allCases", "AllCases"])
         var seen: Set<String> = []
         var members: [Declaration] = []
         for (value, caseName, literal) in cases {
@@ -222,8 +234,8 @@ struct SchemaTranslator {
                     keyword: .enumeration,
                     name: name,
                     inherits: [
-                        rawType, "Codable", "Hashable", "Sendable", "CaseIterable", "StreamingJSON.JSONReadable",
-                        "StreamingJSON.JSONWritable",
+                        rawType, "Swift.Codable", "Swift.Hashable", "Swift.Sendable", "Swift.CaseIterable",
+                        "StreamingJSON.JSONReadable", "StreamingJSON.JSONWritable",
                     ],
                     members: members
                 )
@@ -254,7 +266,7 @@ struct SchemaTranslator {
             owner: place.owner
         )
         var fields: [Field] = []
-        var memberScope = NameScope()
+        var memberScope = NameScope(taken: NameScope.reserved)
         for property in schema.properties {
             guard let field = field(for: property, of: schema, scope: &memberScope, in: &inner) else { continue }
             fields.append(field)
@@ -283,7 +295,7 @@ struct SchemaTranslator {
             .type(
                 TypeDeclaration(
                     documentation: schema.documentation,
-                    attributes: schema.isDeprecated ? ["@available(*, deprecated)"] : [],
+                    attributes: deprecation(of: schema, in: place),
                     keyword: .structure,
                     name: name,
                     inherits: Snippets.valueConformances,
@@ -291,6 +303,15 @@ struct SchemaTranslator {
                 )
             )
         )
+    }
+
+    /// Components that only callers use say themselves that they are deprecated; for others their alias does, for inline types the
+    /// property.
+    private func deprecation(of schema: Schema, in place: Place) -> [String] {
+        guard schema.isDeprecated, place.path == "Components.Schemas", let owner = place.owner,
+            let entry = schemas[owner], !entry.isHidden, entry.schema === schema
+        else { return [] }
+        return ["@available(*, deprecated)"]
     }
 
     private mutating func field(
@@ -448,7 +469,7 @@ struct SchemaTranslator {
             Declaration.enumCase(documentation: nil, text: "\(escaped(name)) = \(stringLiteral(key))")
         }
         return .text(
-            ["\(Snippets.accessPlaceholder)enum CodingKeys: Swift.String, CodingKey {"]
+            ["\(Snippets.accessPlaceholder)enum CodingKeys: Swift.String, Swift.CodingKey {"]
                 + cases.map { (declaration: Declaration) -> String in
                     if case .enumCase(_, let text) = declaration { "    case \(text)" } else { "" }
                 } + ["}"]
@@ -471,33 +492,43 @@ struct SchemaTranslator {
 
     private func reader(of fields: [Field], additional: Field?, schema: Schema, typeName: String) -> Declaration {
         var body: [Statement] = []
+        let required: [Int] = fields.indices.filter { !fields[$0].type.isOptional }
         for (index, field) in fields.enumerated() {
             body.append(.line("var v\(index): \(field.type.asOptional.text) = nil"))
         }
         if let additional { body.append(.line("var additional: \(additional.type.text) = .init()")) }
-        body.append(.line("try reader.beginObject()"))
-        var cases: [Statement] = fields.enumerated().map { (index: Int, field: Field) in
-            let read: String = Snippets.read(field.type.unwrapped)
-            let value: String =
-                field.type.isOptional ? "try reader.readNullIfPresent() ? nil : \(read)" : read
-            return .label("case \(index):", [.line("v\(index) = \(value)")])
+        if !required.isEmpty {
+            body.append(.line("let start: StreamingJSON.JSONReader.Position = reader.position"))
         }
-        let other: [Statement] = unknownKeyStatements(additional: additional, schema: schema, typeName: typeName)
+        body.append(.line("reader.beginMembers()"))
+        let other: Statement = .line(unknownKeyStatement(additional: additional, schema: schema, typeName: typeName))
         if fields.isEmpty {
-            body.append(.block("while let key: Swift.String = try reader.nextKey()", other))
+            body.append(.block("while reader.nextMember()", [other]))
         } else {
-            cases.append(.label("default:", other))
+            var cases: [Statement] = fields.enumerated().map { (index: Int, field: Field) in
+                .label("case \(index):", [.line(Snippets.readMember(field.type, into: "v\(index)"))])
+            }
+            cases.append(.label("default:", [other]))
             body.append(
                 .block(
-                    "while let key: Swift.Int = try reader.nextKey(in: Self.__keys)",
+                    "while let key: Swift.Int = reader.nextMember(in: Self.__keys)",
                     [.block("switch key", cases)]
                 )
             )
         }
-        for (index, field) in fields.enumerated() where !field.type.isOptional {
-            let key: String = stringLiteral(field.key)
+        body.append(.line("try reader.endMembers()"))
+        if !required.isEmpty {
+            let bindings: [String] = required.map { "let v\($0)" }
+            let keys: [String] = required.map { stringLiteral(fields[$0].key) }
             body.append(
-                .line("guard let v\(index) else { throw reader.missingKey(\(key), in: \(stringLiteral(typeName))) }")
+                .block(
+                    "guard \(bindings.joined(separator: ", ")) else",
+                    [
+                        .line(
+                            "throw reader.missingMember(of: [\(keys.joined(separator: ", "))], since: start, in: \(stringLiteral(typeName)))"
+                        )
+                    ]
+                )
             )
         }
         for (index, field) in fields.enumerated() {
@@ -507,69 +538,35 @@ struct SchemaTranslator {
         return Snippets.readingInitializer(body: body)
     }
 
-    private func unknownKeyStatements(additional: Field?, schema: Schema, typeName: String) -> [Statement] {
-        let hasTable: Bool = !schema.properties.isEmpty
-        let key: String = hasTable ? "try reader.lastKey()" : "key"
+    private func unknownKeyStatement(additional: Field?, schema: Schema, typeName: String) -> String {
         guard let additional else {
             if case .forbidden = schema.additionalProperties {
-                return [.line("throw reader.unexpectedKey(\(key), in: \(stringLiteral(typeName)))")]
+                return "reader.refuseMember(in: \(stringLiteral(typeName)))"
             }
-            return hasTable ? [.line("try reader.skipValue()")] : [.line("_ = key"), .line("try reader.skipValue()")]
+            return "reader.skipMember()"
         }
-        var statements: [Statement] = []
-        if hasTable { statements.append(.line("let name: Swift.String = try reader.lastKey()")) }
-        let name: String = hasTable ? "name" : "key"
-        switch additional.type {
-        case .dictionary(let value):
-            let read: String =
-                value.isOptional
-                ? "try reader.readNullIfPresent() ? nil : \(Snippets.read(value.unwrapped))"
-                : Snippets.read(value)
-            statements.append(.line("additional.updateValue(\(read), forKey: \(name))"))
-        default:
-            statements.append(.line("try additional.readMember(\(name), json: &reader)"))
+        if case .dictionary(let value) = additional.type, value.needsClosure {
+            return "reader.readMember(into: &additional, \(Snippets.readerClosure(value)))"
         }
-        return statements
+        return "reader.readMember(into: &additional)"
     }
 
     private func writer(of fields: [Field], additional: Field?) -> Declaration {
-        var body: [Statement] = [.line("writer.beginObject()")]
+        var body: [Statement] = [.line("writer.\(additional == nil ? "beginObject" : "beginOpenObject")()")]
         let sorted: [Field] = fields.sorted { (left: Field, right: Field) in
             left.key.unicodeScalars.lexicographicallyPrecedes(right.key.unicodeScalars)
         }
         for field in sorted {
-            let key: String = "writer.key(\(stringLiteral(field.key)))"
-            if field.type.isOptional {
-                body.append(
-                    .block(
-                        "if let value: \(field.type.unwrapped.text) = \(storedAccess(field))",
-                        [.line(key), .line(Snippets.write(field.type.unwrapped, "value"))]
-                    )
-                )
-            } else {
-                body.append(.line(key))
-                body.append(.line(Snippets.write(field.type, storedAccess(field))))
-            }
+            body.append(.line(Snippets.writeMember(field.key, field.type, storedAccess(field))))
         }
         if let additional {
-            let name: String = escaped(additional.name)
-            switch additional.type {
-            case .dictionary(let value):
-                body.append(
-                    .block(
-                        "for name: Swift.String in self.\(name).keys.sorted()",
-                        [
-                            .line("guard let value: \(value.text) = self.\(name)[name] else { continue }"),
-                            .line("writer.key(name)"),
-                            .line(Snippets.write(value, "value")),
-                        ]
-                    )
-                )
-            default:
-                body.append(.line("self.\(name).writeMembers(json: &writer)"))
+            var closure: String = ""
+            if case .dictionary(let value) = additional.type, value.needsClosure {
+                closure = ", \(Snippets.writerClosure(value))"
             }
+            body.append(.line("writer.members(self.\(escaped(additional.name))\(closure))"))
         }
-        body.append(.line("writer.endObject()"))
+        body.append(.line("writer.\(additional == nil ? "endObject" : "endOpenObject")()"))
         return Snippets.writingMethod(body: body)
     }
 
@@ -637,7 +634,7 @@ struct SchemaTranslator {
         }
         if fields.count < 2 { read.removeFirst() }
         declarations.append(Snippets.readingInitializer(body: read))
-        var write: [Statement] = []
+        var write: [Statement] = [collecting(fields)]
         if let first = parts.first(where: { !$0.isObjectLike }) {
             write.append(.line(Snippets.write(first.type, "self.\(first.name)")))
         } else if let only = parts.first, parts.count == 1 {
@@ -681,7 +678,7 @@ struct SchemaTranslator {
             read.append(.line("self.\(storageName(field)) = \(storedValue(of: "v\(index)", field))"))
         }
         declarations.append(Snippets.readingInitializer(body: read))
-        var write: [Statement] = []
+        var write: [Statement] = [collecting(fields)]
         for part in parts where !part.isObjectLike {
             write.append(
                 .block(
@@ -701,6 +698,12 @@ struct SchemaTranslator {
         appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
     }
 
+    /// Values are compared by all members, also those that are not written.
+    private func collecting(_ fields: [Field]) -> Statement {
+        let values: [String] = fields.map { "self.\(escaped($0.name))" }
+        return .line("if writer.collects([\(values.joined(separator: ", "))]) { return }")
+    }
+
     private func appendComposition(
         _ schema: Schema,
         keyword: TypeDeclaration.Keyword,
@@ -712,7 +715,7 @@ struct SchemaTranslator {
             .type(
                 TypeDeclaration(
                     documentation: schema.documentation,
-                    attributes: schema.isDeprecated && keyword == .structure ? ["@available(*, deprecated)"] : [],
+                    attributes: keyword == .structure ? deprecation(of: schema, in: place) : [],
                     keyword: keyword,
                     name: name,
                     inherits: Snippets.valueConformances,
@@ -784,10 +787,13 @@ struct SchemaTranslator {
             read.append(.line("throw reader.noMatch(in: \(stringLiteral(name)))"))
         }
         declarations.append(Snippets.readingInitializer(body: read))
-        let cases: [Statement] = alternatives.map { (alternative: Alternative) in
+        let cases: [Statement] = alternatives.enumerated().map { (index: Int, alternative: Alternative) in
             .label(
                 "case .\(escaped(alternative.name))(let value):",
-                [.line(Snippets.write(alternative.type, "value"))]
+                [
+                    .line("if writer.collects([\(index), value]) { return }"),
+                    .line(Snippets.write(alternative.type, "value")),
+                ]
             )
         }
         declarations.append(Snippets.writingMethod(body: [.block("switch self", cases)]))
@@ -871,7 +877,7 @@ struct SchemaTranslator {
             result.append(
                 Alternative(
                     name: scope.claim(names.memberName(item.value)),
-                    type: .named("Components.Schemas.\(entry.swiftName)"),
+                    type: .named(entry.typePath),
                     tags: [item.value]
                 )
             )
@@ -893,7 +899,7 @@ struct SchemaTranslator {
             result.append(
                 Alternative(
                     name: scope.claim(names.memberName(entry.key)),
-                    type: .named("Components.Schemas.\(entry.swiftName)"),
+                    type: .named(entry.typePath),
                     tags: tags
                 )
             )

@@ -4,7 +4,7 @@ enum Snippets {
     static let accessPlaceholder: String = "\u{1}"
 
     /// What every generated value type conforms to: reading, writing, and all that follows from them.
-    static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Sendable"]
+    static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Swift.Sendable"]
 
     /// `init(json:)`.
     static func readingInitializer(body: [Statement]) -> Declaration {
@@ -38,11 +38,51 @@ enum Snippets {
         case .double: "try reader.readDouble()"
         case .date: "try reader.readDate()"
         case .alias(_, let inner) where inner.containsDate: read(inner)
+        case _ where !type.containsDate && type.containsOverride:
+            "try reader.readOverride(\(parenthesized(type)).self)"
         case .array(let element) where element.containsDate: "try reader.readArray(\(readerClosure(element)))"
         case .dictionary(let value) where value.containsDate: "try reader.readDictionary(\(readerClosure(value)))"
         case .optional(let wrapped) where wrapped.containsDate: "try reader.readOptional(\(readerClosure(wrapped)))"
         default: "try reader.read(\(parenthesized(type)).self)"
         }
+    }
+
+    /// A statement that reads a member of an object into a variable, which is left alone or made `nil` by `null` if it is optional.
+    static func readMember(_ type: SwiftType, into variable: String) -> String {
+        let label: String = type.isOptional ? "optional" : "required"
+        let type: SwiftType = type.unwrapped
+        switch type.scalar {
+        case .string: return "reader.readString(\(label): &\(variable))"
+        case .bool: return "reader.readBool(\(label): &\(variable))"
+        case .int: return "reader.readInt(\(label): &\(variable))"
+        case .int32: return "reader.readInt32(\(label): &\(variable))"
+        case .int64: return "reader.readInt64(\(label): &\(variable))"
+        case .double: return "reader.readDouble(\(label): &\(variable))"
+        case .float: return "reader.readFloat(\(label): &\(variable))"
+        case .date: return "reader.readDate(\(label): &\(variable))"
+        default:
+            let closure: String = type.needsClosure ? ", \(readerClosure(type))" : ""
+            return "reader.readMember(\(label): &\(variable)\(closure))"
+        }
+    }
+
+    /// A statement that writes a member of an object, or nothing for `nil`.
+    static func writeMember(_ key: String, _ type: SwiftType, _ value: String) -> String {
+        let type: SwiftType = type.unwrapped
+        let label: String
+        switch type.scalar {
+        case .string: label = "string"
+        case .bool: label = "bool"
+        case .int: label = "int"
+        case .int32: label = "int32"
+        case .int64: label = "int64"
+        case .double: label = "double"
+        case .float: label = "float"
+        case .date: label = "date"
+        default: label = "value"
+        }
+        let closure: String = label == "value" && type.needsClosure ? ", \(writerClosure(type))" : ""
+        return "writer.member(\(stringLiteral(key)), \(label): \(value)\(closure))"
     }
 
     /// A closure that reads a value of a type.
@@ -52,7 +92,7 @@ enum Snippets {
 
     /// A type as an argument of a reading function: itself, or a closure where its own conformance does not serve.
     static func typeArgument(_ type: SwiftType) -> String {
-        type.containsDate ? readerClosure(type) : "\(parenthesized(type)).self"
+        type.needsClosure ? readerClosure(type) : "\(parenthesized(type)).self"
     }
 
     /// A statement that writes a value to `writer`.
@@ -60,6 +100,7 @@ enum Snippets {
         switch type {
         case .date: "writer.writeDate(\(value))"
         case .alias(_, let inner) where inner.containsDate: write(inner, value)
+        case _ where !type.containsDate && type.containsOverride: "writer.writeOverride(\(value))"
         case .array(let element) where element.containsDate: "writer.writeArray(\(value), \(writerClosure(element)))"
         case .dictionary(let inner) where inner.containsDate:
             "writer.writeDictionary(\(value), \(writerClosure(inner)))"

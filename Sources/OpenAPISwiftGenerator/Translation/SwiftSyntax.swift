@@ -10,6 +10,8 @@ struct SwiftImport: Hashable, Sendable {
     /// The module; Foundation is imported by its smaller part where there is one.
     var module: String
     var isSPI: Bool = false
+    /// Foundation as a whole, as users ask for it.
+    var isWhole: Bool = false
     /// Whether declarations of the output mention the module, so that it is imported at their access level. `nil` to find out.
     var isExposed: Bool?
 }
@@ -26,7 +28,7 @@ extension SwiftFile {
 /// A declaration. The access level is the same for all and is added in rendering.
 indirect enum Declaration: Sendable {
     case type(TypeDeclaration)
-    case alias(documentation: String?, name: String, target: String)
+    case alias(documentation: String?, attributes: [String] = [], name: String, target: String)
     case property(PropertyDeclaration)
     case function(FunctionDeclaration)
     case enumCase(documentation: String?, text: String)
@@ -40,7 +42,7 @@ extension Declaration {
         case .type(let type):
             (countsConformances && type.inherits.contains { $0.contains(prefix) })
                 || type.members.contains { $0.exposes(prefix, countsConformances: countsConformances) }
-        case .alias(_, _, let target): target.contains(prefix)
+        case .alias(_, _, _, let target): target.contains(prefix)
         case .property(let property): property.access == .standard && property.type.contains(prefix)
         case .function(let function):
             function.access == .standard

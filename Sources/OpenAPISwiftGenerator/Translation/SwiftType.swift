@@ -18,6 +18,8 @@ indirect enum SwiftType: Hashable, Sendable {
     case body
     /// A generated type, by its full name.
     case named(String)
+    /// A type of the user's in place of a generated one, by its generated name; it may be only `Codable`.
+    case overridden(String)
     /// A generated alias that readers must look through.
     case alias(String, SwiftType)
     case array(SwiftType)
@@ -40,7 +42,7 @@ indirect enum SwiftType: Hashable, Sendable {
         case .valueObject: "OpenAPISwiftRuntime.OpenAPIObjectContainer"
         case .valueArray: "OpenAPISwiftRuntime.OpenAPIArrayContainer"
         case .body: "OpenAPISwiftRuntime.HTTPBody"
-        case .named(let name), .alias(let name, _): name
+        case .named(let name), .overridden(let name), .alias(let name, _): name
         case .array(let element): "[\(element.text)]"
         case .dictionary(let value): "[Swift.String: \(value.text)]"
         case .optional(let wrapped): "\(wrapped.text)?"
@@ -62,6 +64,33 @@ indirect enum SwiftType: Hashable, Sendable {
     var isOptional: Bool {
         if case .optional = self { return true }
         return false
+    }
+
+    /// Whether members of this type are read and written by functions of their own.
+    var isMemberScalar: Bool {
+        switch self {
+        case .string, .bool, .int, .int32, .int64, .double, .float, .date: true
+        default: false
+        }
+    }
+
+    /// The type behind aliases.
+    var scalar: SwiftType {
+        if case .alias(_, let inner) = self { return inner.scalar }
+        return self
+    }
+
+    /// Whether reading and writing need more than the type's own conformances.
+    var needsClosure: Bool { containsDate || containsOverride }
+
+    /// Whether a type of the user's is somewhere inside.
+    var containsOverride: Bool {
+        switch self {
+        case .overridden: true
+        case .array(let inner), .dictionary(let inner), .optional(let inner), .alias(_, let inner):
+            inner.containsOverride
+        default: false
+        }
     }
 
     /// Whether a date is somewhere inside, so that the types' own conformances do not suffice.

@@ -424,7 +424,7 @@ extension TranslatedMultipart.Body {
         guard mediaType.coding == .json else {
             return "try writer.setBody(\(value), contentType: \(stringLiteral(mediaType.normalized)))"
         }
-        let closure: String = type.containsDate ? ", \(Snippets.writerClosure(type))" : ""
+        let closure: String = type.needsClosure ? ", \(Snippets.writerClosure(type))" : ""
         return "try writer.setJSONBody(\(value), contentType: \(stringLiteral(mediaType.withCharset))\(closure))"
     }
 }

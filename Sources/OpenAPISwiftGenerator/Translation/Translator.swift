@@ -92,7 +92,16 @@ struct Translator {
         // With types of another module, its names are in what client and server declare.
         var isExposed: Bool = !hasTypes
         if case .schemas = kind, !configuration.typeOverrides.isEmpty { isExposed = true }
-        result += configuration.additionalImports.map { SwiftImport(module: $0, isExposed: isExposed) }
+        var additional: [String] = configuration.additionalImports
+        let namesFoundation: Bool = configuration.typeOverrides.values.contains { $0.hasPrefix("Foundation.") }
+        if case .schemas = kind, namesFoundation, !additional.contains("Foundation") { additional.append("Foundation") }
+        for module in additional {
+            if let index = result.firstIndex(where: { $0.module == module }) {
+                result[index].isWhole = true
+            } else {
+                result.append(SwiftImport(module: module, isWhole: true, isExposed: isExposed))
+            }
+        }
         return result
     }
 

@@ -10,3 +10,17 @@
         self.value = value
     }
 }
+
+extension IndirectValue: Equatable where Value: Equatable {
+    /// Whether both hold equal values.
+    public static func == (left: IndirectValue, right: IndirectValue) -> Bool {
+        left === right || left.value == right.value
+    }
+}
+
+extension IndirectValue: Hashable where Value: Hashable {
+    /// Feeds the value to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(value)
+    }
+}

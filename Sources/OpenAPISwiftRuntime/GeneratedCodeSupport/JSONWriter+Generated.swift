@@ -52,23 +52,11 @@ extension JSONWriter {
             value.write(json: &self)
             return
         }
-        var members: [String: JSONRawValue] = [:]
-        do throws(JSONError) {
-            for value in values {
-                var inner = JSONWriter()
-                value.write(json: &inner)
-                let object: [String: JSONRawValue] = try JSONReader.read(from: try inner.finish())
-                members.merge(object) { $1 }
-            }
-        } catch {
-            fail(error)
+        beginMerging()
+        for value in values {
+            value.write(json: &self)
         }
-        beginObject()
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-            key(name)
-            writeRaw(value)
-        }
-        endObject()
+        endMerging()
     }
 
     /// Fails for a value of which every part is missing.

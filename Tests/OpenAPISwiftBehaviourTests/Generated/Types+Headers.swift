@@ -5,7 +5,7 @@
 import StreamingJSON
 
 extension Components.Headers {
-    enum Shared: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+    enum Shared: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
         case yes = "yes"
         case no = "no"
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {

@@ -86,7 +86,7 @@ extension Operations {
         static let id: Swift.String = "getValues"
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
-                enum rankPayload: Swift.Int, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                enum rankPayload: Swift.Int, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
                     case _1 = 1
                     case _2 = 2
                     case _n3 = -3
@@ -185,7 +185,7 @@ extension Operations {
         static let id: Swift.String = "query"
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
-                enum rankPayload: Swift.Int, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                enum rankPayload: Swift.Int, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
                     case _1 = 1
                     case _2 = 2
                     case _n3 = -3
@@ -196,7 +196,7 @@ extension Operations {
                         writer.write(self.rawValue)
                     }
                 }
-                enum choicePayload: StreamingJSON.JSONCodable, Sendable {
+                enum choicePayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     case case1(Swift.Int)
                     case case2(Swift.String)
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
@@ -213,13 +213,15 @@ extension Operations {
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         switch self {
                         case .case1(let value):
+                            if writer.collects([0, value]) { return }
                             writer.write(value)
                         case .case2(let value):
+                            if writer.collects([1, value]) { return }
                             writer.write(value)
                         }
                     }
                 }
-                struct anyPayload: StreamingJSON.JSONCodable, Sendable {
+                struct anyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     var value1: Components.Schemas.Colour?
                     var value2: Swift.String?
                     /// Creates a `anyPayload`.
@@ -241,6 +243,7 @@ extension Operations {
                         self.value2 = v1
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
+                        if writer.collects([self.value1, self.value2]) { return }
                         if let value: Components.Schemas.Colour = self.value1 {
                             writer.write(value)
                             return
@@ -457,35 +460,33 @@ extension Operations {
         static let id: Swift.String = "queryDeep"
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
-                struct otherPayload: StreamingJSON.JSONCodable, Sendable {
+                struct otherPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     var a_space_b: Swift.Int?
                     /// Creates a `otherPayload`.
                     init(a_space_b: Swift.Int? = nil) {
                         self.a_space_b = a_space_b
                     }
-                    enum CodingKeys: Swift.String, CodingKey {
+                    enum CodingKeys: Swift.String, Swift.CodingKey {
                         case a_space_b = "a b"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a b")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.a_space_b = v0
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.Int = self.a_space_b {
-                            writer.key("a b")
-                            writer.write(value)
-                        }
+                        writer.member("a b", int: self.a_space_b)
                         writer.endObject()
                     }
                 }
@@ -604,35 +605,33 @@ extension Operations {
         static let id: Swift.String = "queryNested"
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
-                struct treePayload: StreamingJSON.JSONCodable, Sendable {
+                struct treePayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     var leaf: Components.Schemas.Point?
                     /// Creates a `treePayload`.
                     init(leaf: Components.Schemas.Point? = nil) {
                         self.leaf = leaf
                     }
-                    enum CodingKeys: Swift.String, CodingKey {
+                    enum CodingKeys: Swift.String, Swift.CodingKey {
                         case leaf = "leaf"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Components.Schemas.Point? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Point.self)
+                                reader.readMember(optional: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.leaf = v0
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Components.Schemas.Point = self.leaf {
-                            writer.key("leaf")
-                            writer.write(value)
-                        }
+                        writer.member("leaf", value: self.leaf)
                         writer.endObject()
                     }
                 }
@@ -1365,35 +1364,33 @@ extension Operations {
     enum putNullable {
         static let id: Swift.String = "putNullable"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct BodyJsonPayload: StreamingJSON.JSONCodable, Sendable {
+            struct BodyJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                 var text: Swift.String?
                 /// Creates a `BodyJsonPayload`.
                 init(text: Swift.String? = nil) {
                     self.text = text
                 }
-                enum CodingKeys: Swift.String, CodingKey {
+                enum CodingKeys: Swift.String, Swift.CodingKey {
                     case text = "text"
                 }
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                            reader.readString(optional: &v0)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
+                    try reader.endMembers()
                     self.text = v0
                 }
                 func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    if let value: Swift.String = self.text {
-                        writer.key("text")
-                        writer.write(value)
-                    }
+                    writer.member("text", string: self.text)
                     writer.endObject()
                 }
             }
@@ -1460,38 +1457,36 @@ extension Operations {
     enum sendInline {
         static let id: Swift.String = "sendInline"
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct BodyJsonPayload: StreamingJSON.JSONCodable, Sendable {
-                struct inner_objPayload: StreamingJSON.JSONCodable, Sendable {
+            struct BodyJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                struct inner_objPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     typealias deepPayload = [Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayloadPayload]
-                    struct deepPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+                    struct deepPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                         var leaf: Swift.Int?
                         /// Creates a `deepPayloadPayload`.
                         init(leaf: Swift.Int? = nil) {
                             self.leaf = leaf
                         }
-                        enum CodingKeys: Swift.String, CodingKey {
+                        enum CodingKeys: Swift.String, Swift.CodingKey {
                             case leaf = "leaf"
                         }
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                    reader.readInt(optional: &v0)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
+                            try reader.endMembers()
                             self.leaf = v0
                         }
                         func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            if let value: Swift.Int = self.leaf {
-                                writer.key("leaf")
-                                writer.write(value)
-                            }
+                            writer.member("leaf", int: self.leaf)
                             writer.endObject()
                         }
                     }
@@ -1500,29 +1495,27 @@ extension Operations {
                     init(deep: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil) {
                         self.deep = deep
                     }
-                    enum CodingKeys: Swift.String, CodingKey {
+                    enum CodingKeys: Swift.String, Swift.CodingKey {
                         case deep = "deep"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload.self)
+                                reader.readMember(optional: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.deep = v0
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload = self.deep {
-                            writer.key("deep")
-                            writer.write(value)
-                        }
+                        writer.member("deep", value: self.deep)
                         writer.endObject()
                     }
                 }
@@ -1536,7 +1529,7 @@ extension Operations {
                     self.name = name
                     self.inner_obj = inner_obj
                 }
-                enum CodingKeys: Swift.String, CodingKey {
+                enum CodingKeys: Swift.String, Swift.CodingKey {
                     case name = "name"
                     case inner_obj = "inner_obj"
                 }
@@ -1544,29 +1537,29 @@ extension Operations {
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
                     var v1: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    let start: StreamingJSON.JSONReader.Position = reader.position
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readString()
+                            reader.readString(required: &v0)
                         case 1:
-                            v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.self)
+                            reader.readMember(optional: &v1)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
-                    guard let v0 else { throw reader.missingKey("name", in: "BodyJsonPayload") }
+                    try reader.endMembers()
+                    guard let v0 else {
+                        throw reader.missingMember(of: ["name"], since: start, in: "BodyJsonPayload")
+                    }
                     self.name = v0
                     self.inner_obj = v1
                 }
                 func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    if let value: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload = self.inner_obj {
-                        writer.key("inner_obj")
-                        writer.write(value)
-                    }
-                    writer.key("name")
-                    writer.write(self.name)
+                    writer.member("inner_obj", value: self.inner_obj)
+                    writer.member("name", string: self.name)
                     writer.endObject()
                 }
             }
@@ -1614,35 +1607,33 @@ extension Operations {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 enum Body: OpenAPISwiftRuntime.OperationValue {
                     typealias jsonPayload = [Operations.sendList.Output.Ok.Body.jsonPayloadPayload]
-                    struct jsonPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+                    struct jsonPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                         var a: Swift.Int?
                         /// Creates a `jsonPayloadPayload`.
                         init(a: Swift.Int? = nil) {
                             self.a = a
                         }
-                        enum CodingKeys: Swift.String, CodingKey {
+                        enum CodingKeys: Swift.String, Swift.CodingKey {
                             case a = "a"
                         }
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                    reader.readInt(optional: &v0)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
+                            try reader.endMembers()
                             self.a = v0
                         }
                         func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            if let value: Swift.Int = self.a {
-                                writer.key("a")
-                                writer.write(value)
-                            }
+                            writer.member("a", int: self.a)
                             writer.endObject()
                         }
                     }
@@ -1834,7 +1825,7 @@ extension Operations {
         static let id: Swift.String = "sendForm"
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
-                struct urlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                struct urlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     var Name: Swift.String
                     var age: Swift.Int?
                     var ratio: Swift.Double?
@@ -1866,7 +1857,7 @@ extension Operations {
                         self.key_space_with_space_space_amp_ = key_space_with_space_space_amp_
                         self.B = B
                     }
-                    enum CodingKeys: Swift.String, CodingKey {
+                    enum CodingKeys: Swift.String, Swift.CodingKey {
                         case Name = "Name"
                         case age = "age"
                         case ratio = "ratio"
@@ -1888,32 +1879,36 @@ extension Operations {
                         var v6: [Swift.String]? = nil
                         var v7: Swift.String? = nil
                         var v8: Swift.String? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        let start: StreamingJSON.JSONReader.Position = reader.position
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readString()
+                                reader.readString(required: &v0)
                             case 1:
-                                v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v1)
                             case 2:
-                                v2 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                                reader.readDouble(optional: &v2)
                             case 3:
-                                v3 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                                reader.readBool(optional: &v3)
                             case 4:
-                                v4 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                                reader.readDate(optional: &v4)
                             case 5:
-                                v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Colour.self)
+                                reader.readMember(optional: &v5)
                             case 6:
-                                v6 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                                reader.readMember(optional: &v6)
                             case 7:
-                                v7 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                reader.readString(optional: &v7)
                             case 8:
-                                v8 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                reader.readString(optional: &v8)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
-                        guard let v0 else { throw reader.missingKey("Name", in: "urlEncodedFormPayload") }
+                        try reader.endMembers()
+                        guard let v0 else {
+                            throw reader.missingMember(of: ["Name"], since: start, in: "urlEncodedFormPayload")
+                        }
                         self.Name = v0
                         self.age = v1
                         self.ratio = v2
@@ -1926,40 +1921,15 @@ extension Operations {
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.String = self.B {
-                            writer.key("B")
-                            writer.write(value)
-                        }
-                        writer.key("Name")
-                        writer.write(self.Name)
-                        if let value: Swift.Int = self.age {
-                            writer.key("age")
-                            writer.write(value)
-                        }
-                        if let value: Components.Schemas.Colour = self.colour {
-                            writer.key("colour")
-                            writer.write(value)
-                        }
-                        if let value: Swift.Bool = self.flag {
-                            writer.key("flag")
-                            writer.write(value)
-                        }
-                        if let value: Swift.String = self.key_space_with_space_space_amp_ {
-                            writer.key("key with space&")
-                            writer.write(value)
-                        }
-                        if let value: OpenAPISwiftRuntime.OpenAPIDate = self.moment {
-                            writer.key("moment")
-                            writer.writeDate(value)
-                        }
-                        if let value: Swift.Double = self.ratio {
-                            writer.key("ratio")
-                            writer.write(value)
-                        }
-                        if let value: [Swift.String] = self.tags {
-                            writer.key("tags")
-                            writer.write(value)
-                        }
+                        writer.member("B", string: self.B)
+                        writer.member("Name", string: self.Name)
+                        writer.member("age", int: self.age)
+                        writer.member("colour", value: self.colour)
+                        writer.member("flag", bool: self.flag)
+                        writer.member("key with space&", string: self.key_space_with_space_space_amp_)
+                        writer.member("moment", date: self.moment)
+                        writer.member("ratio", double: self.ratio)
+                        writer.member("tags", value: self.tags)
                         writer.endObject()
                     }
                 }
@@ -2005,7 +1975,7 @@ extension Operations {
         static let id: Swift.String = "sendFreeForm"
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
-                struct urlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                struct urlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     /// Members of the object that are not listed above, by key.
                     var additionalProperties: [Swift.String: Swift.String]
                     /// Creates a `urlEncodedFormPayload`.
@@ -2014,20 +1984,17 @@ extension Operations {
                     }
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var additional: [Swift.String: Swift.String] = .init()
-                        try reader.beginObject()
-                        while let key: Swift.String = try reader.nextKey() {
-                            additional.updateValue(try reader.readString(), forKey: key)
+                        reader.beginMembers()
+                        while reader.nextMember() {
+                            reader.readMember(into: &additional)
                         }
+                        try reader.endMembers()
                         self.additionalProperties = additional
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
-                        writer.beginObject()
-                        for name: Swift.String in self.additionalProperties.keys.sorted() {
-                            guard let value: Swift.String = self.additionalProperties[name] else { continue }
-                            writer.key(name)
-                            writer.write(value)
-                        }
-                        writer.endObject()
+                        writer.beginOpenObject()
+                        writer.members(self.additionalProperties)
+                        writer.endOpenObject()
                     }
                 }
                 /// `application/x-www-form-urlencoded`
@@ -2258,34 +2225,37 @@ extension Operations {
                         }
                     }
                     struct inner_objPayload: OpenAPISwiftRuntime.OperationValue {
-                        struct bodyPayload: StreamingJSON.JSONCodable, Sendable {
+                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                             var a: Swift.Int
                             /// Creates a `bodyPayload`.
                             init(a: Swift.Int) {
                                 self.a = a
                             }
-                            enum CodingKeys: Swift.String, CodingKey {
+                            enum CodingKeys: Swift.String, Swift.CodingKey {
                                 case a = "a"
                             }
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                                 var v0: Swift.Int? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                let start: StreamingJSON.JSONReader.Position = reader.position
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                     switch key {
                                     case 0:
-                                        v0 = try reader.readInteger(Swift.Int.self)
+                                        reader.readInt(required: &v0)
                                     default:
-                                        try reader.skipValue()
+                                        reader.skipMember()
                                     }
                                 }
-                                guard let v0 else { throw reader.missingKey("a", in: "bodyPayload") }
+                                try reader.endMembers()
+                                guard let v0 else {
+                                    throw reader.missingMember(of: ["a"], since: start, in: "bodyPayload")
+                                }
                                 self.a = v0
                             }
                             func write(json writer: inout StreamingJSON.JSONWriter) {
                                 writer.beginObject()
-                                writer.key("a")
-                                writer.write(self.a)
+                                writer.member("a", int: self.a)
                                 writer.endObject()
                             }
                         }
@@ -2501,34 +2471,37 @@ extension Operations {
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    struct additionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+                    struct additionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                         var n: Swift.Int
                         /// Creates a `additionalPropertiesPayload`.
                         init(n: Swift.Int) {
                             self.n = n
                         }
-                        enum CodingKeys: Swift.String, CodingKey {
+                        enum CodingKeys: Swift.String, Swift.CodingKey {
                             case n = "n"
                         }
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            let start: StreamingJSON.JSONReader.Position = reader.position
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readInteger(Swift.Int.self)
+                                    reader.readInt(required: &v0)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
-                            guard let v0 else { throw reader.missingKey("n", in: "additionalPropertiesPayload") }
+                            try reader.endMembers()
+                            guard let v0 else {
+                                throw reader.missingMember(of: ["n"], since: start, in: "additionalPropertiesPayload")
+                            }
                             self.n = v0
                         }
                         func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            writer.key("n")
-                            writer.write(self.n)
+                            writer.member("n", int: self.n)
                             writer.endObject()
                         }
                     }
@@ -3856,36 +3829,34 @@ extension Operations {
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
             typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Note>
-            struct BadRequestJsonPayload: StreamingJSON.JSONCodable, Sendable {
-                struct infoPayload: StreamingJSON.JSONCodable, Sendable {
+            struct BadRequestJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                struct infoPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     var why: Swift.String?
                     /// Creates a `infoPayload`.
                     init(why: Swift.String? = nil) {
                         self.why = why
                     }
-                    enum CodingKeys: Swift.String, CodingKey {
+                    enum CodingKeys: Swift.String, Swift.CodingKey {
                         case why = "why"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("why")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                reader.readString(optional: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.why = v0
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.String = self.why {
-                            writer.key("why")
-                            writer.write(value)
-                        }
+                        writer.member("why", string: self.why)
                         writer.endObject()
                     }
                 }
@@ -3896,7 +3867,7 @@ extension Operations {
                     self.code = code
                     self.info = info
                 }
-                enum CodingKeys: Swift.String, CodingKey {
+                enum CodingKeys: Swift.String, Swift.CodingKey {
                     case code = "code"
                     case info = "info"
                 }
@@ -3904,29 +3875,29 @@ extension Operations {
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
                     var v1: Operations.failing.Output.BadRequestJsonPayload.infoPayload? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    let start: StreamingJSON.JSONReader.Position = reader.position
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readInteger(Swift.Int.self)
+                            reader.readInt(required: &v0)
                         case 1:
-                            v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.failing.Output.BadRequestJsonPayload.infoPayload.self)
+                            reader.readMember(optional: &v1)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
-                    guard let v0 else { throw reader.missingKey("code", in: "BadRequestJsonPayload") }
+                    try reader.endMembers()
+                    guard let v0 else {
+                        throw reader.missingMember(of: ["code"], since: start, in: "BadRequestJsonPayload")
+                    }
                     self.code = v0
                     self.info = v1
                 }
                 func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    writer.key("code")
-                    writer.write(self.code)
-                    if let value: Operations.failing.Output.BadRequestJsonPayload.infoPayload = self.info {
-                        writer.key("info")
-                        writer.write(value)
-                    }
+                    writer.member("code", int: self.code)
+                    writer.member("info", value: self.info)
                     writer.endObject()
                 }
             }
@@ -4396,7 +4367,7 @@ extension Operations {
         enum Output: OpenAPISwiftRuntime.OperationValue {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
                 struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    enum X_hyphen_ColourPayload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                    enum X_hyphen_ColourPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
                         case red = "red"
                         case dark_hyphen_blue = "dark-blue"
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {

@@ -614,7 +614,7 @@ extension Operations {
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.LogIn.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
-                struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     var name: Swift.String
                     var password: Swift.String
                     /// Creates a `UrlEncodedFormPayload`.
@@ -622,7 +622,7 @@ extension Operations {
                         self.name = name
                         self.password = password
                     }
-                    enum CodingKeys: Swift.String, CodingKey {
+                    enum CodingKeys: Swift.String, Swift.CodingKey {
                         case name = "name"
                         case password = "password"
                     }
@@ -630,28 +630,29 @@ extension Operations {
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: Swift.String? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        let start: StreamingJSON.JSONReader.Position = reader.position
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readString()
+                                reader.readString(required: &v0)
                             case 1:
-                                v1 = try reader.readString()
+                                reader.readString(required: &v1)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
-                        guard let v0 else { throw reader.missingKey("name", in: "UrlEncodedFormPayload") }
-                        guard let v1 else { throw reader.missingKey("password", in: "UrlEncodedFormPayload") }
+                        try reader.endMembers()
+                        guard let v0, let v1 else {
+                            throw reader.missingMember(of: ["name", "password"], since: start, in: "UrlEncodedFormPayload")
+                        }
                         self.name = v0
                         self.password = v1
                     }
                     func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        writer.key("name")
-                        writer.write(self.name)
-                        writer.key("password")
-                        writer.write(self.password)
+                        writer.member("name", string: self.name)
+                        writer.member("password", string: self.password)
                         writer.endObject()
                     }
                 }

@@ -5,7 +5,7 @@
 import StreamingJSON
 
 extension Components.Schemas {
-    struct Problem: StreamingJSON.JSONCodable, Sendable {
+    struct Problem: StreamingJSON.JSONCodable, Swift.Sendable {
         var title: Swift.String
         var retryAfter: Swift.Int?
         /// Creates a `Problem`.
@@ -13,7 +13,7 @@ extension Components.Schemas {
             self.title = title
             self.retryAfter = retryAfter
         }
-        enum CodingKeys: Swift.String, CodingKey {
+        enum CodingKeys: Swift.String, Swift.CodingKey {
             case title = "title"
             case retryAfter = "retry-after"
         }
@@ -21,33 +21,33 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("title", in: "Problem") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["title"], since: start, in: "Problem")
+            }
             self.title = v0
             self.retryAfter = v1
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.retryAfter {
-                writer.key("retry-after")
-                writer.write(value)
-            }
-            writer.key("title")
-            writer.write(self.title)
+            writer.member("retry-after", int: self.retryAfter)
+            writer.member("title", string: self.title)
             writer.endObject()
         }
     }
-    enum Status: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+    enum Status: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
         case seen = "seen"
         case heardOnly = "heard-only"
         case doubtful = "doubtful"
@@ -58,10 +58,10 @@ extension Components.Schemas {
             writer.write(self.rawValue)
         }
     }
-    struct Sighting: StreamingJSON.JSONCodable, Sendable {
+    struct Sighting: StreamingJSON.JSONCodable, Swift.Sendable {
         /// One of the known words, or any other.
-        struct WeatherPayload: StreamingJSON.JSONCodable, Sendable {
-            enum Value1Payload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        struct WeatherPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            enum Value1Payload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
                 case sun = "sun"
                 case rain = "rain"
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
@@ -95,6 +95,7 @@ extension Components.Schemas {
                 self.value2 = v1
             }
             func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
                 if let value: Components.Schemas.Sighting.WeatherPayload.Value1Payload = self.value1 {
                     writer.write(value)
                     return
@@ -106,7 +107,7 @@ extension Components.Schemas {
                 writer.failEmpty("WeatherPayload")
             }
         }
-        struct ExtraNotesPayload: StreamingJSON.JSONCodable, Sendable {
+        struct ExtraNotesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             /// Members of the object that are not listed above, by key.
             var additionalProperties: [Swift.String: Swift.String]
             /// Creates a `ExtraNotesPayload`.
@@ -115,20 +116,17 @@ extension Components.Schemas {
             }
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var additional: [Swift.String: Swift.String] = .init()
-                try reader.beginObject()
-                while let key: Swift.String = try reader.nextKey() {
-                    additional.updateValue(try reader.readString(), forKey: key)
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
                 }
+                try reader.endMembers()
                 self.additionalProperties = additional
             }
             func write(json writer: inout StreamingJSON.JSONWriter) {
-                writer.beginObject()
-                for name: Swift.String in self.additionalProperties.keys.sorted() {
-                    guard let value: Swift.String = self.additionalProperties[name] else { continue }
-                    writer.key(name)
-                    writer.write(value)
-                }
-                writer.endObject()
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
             }
         }
         var id: Swift.String
@@ -168,7 +166,7 @@ extension Components.Schemas {
             self.weather = weather
             self.extraNotes = extraNotes
         }
-        enum CodingKeys: Swift.String, CodingKey {
+        enum CodingKeys: Swift.String, Swift.CodingKey {
             case id = "id"
             case species = "species"
             case at = "at"
@@ -188,33 +186,34 @@ extension Components.Schemas {
             var v5: Components.Schemas.Observer? = nil
             var v6: Components.Schemas.Sighting.WeatherPayload? = nil
             var v7: Components.Schemas.Sighting.ExtraNotesPayload? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 case 2:
-                    v2 = try reader.readDate()
+                    reader.readDate(required: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Status.self)
+                    reader.readMember(optional: &v4)
                 case 5:
-                    v5 = try reader.read(Components.Schemas.Observer.self)
+                    reader.readMember(required: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Sighting.WeatherPayload.self)
+                    reader.readMember(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Sighting.ExtraNotesPayload.self)
+                    reader.readMember(optional: &v7)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("id", in: "Sighting") }
-            guard let v1 else { throw reader.missingKey("species", in: "Sighting") }
-            guard let v2 else { throw reader.missingKey("at", in: "Sighting") }
-            guard let v5 else { throw reader.missingKey("observer", in: "Sighting") }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v5 else {
+                throw reader.missingMember(of: ["id", "species", "at", "observer"], since: start, in: "Sighting")
+            }
             self.id = v0
             self.species = v1
             self.at = v2
@@ -226,37 +225,21 @@ extension Components.Schemas {
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("at")
-            writer.writeDate(self.at)
-            if let value: Swift.Int = self.count {
-                writer.key("count")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Sighting.ExtraNotesPayload = self.extraNotes {
-                writer.key("extra_notes")
-                writer.write(value)
-            }
-            writer.key("id")
-            writer.write(self.id)
-            writer.key("observer")
-            writer.write(self.__observer.value)
-            writer.key("species")
-            writer.write(self.species)
-            if let value: Components.Schemas.Status = self.status {
-                writer.key("status")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Sighting.WeatherPayload = self.weather {
-                writer.key("weather")
-                writer.write(value)
-            }
+            writer.member("at", date: self.at)
+            writer.member("count", int: self.count)
+            writer.member("extra_notes", value: self.extraNotes)
+            writer.member("id", string: self.id)
+            writer.member("observer", value: self.__observer.value)
+            writer.member("species", string: self.species)
+            writer.member("status", value: self.status)
+            writer.member("weather", value: self.weather)
             writer.endObject()
         }
     }
-    enum Observer: StreamingJSON.JSONCodable, Sendable {
+    enum Observer: StreamingJSON.JSONCodable, Swift.Sendable {
         case camera(Components.Schemas.Camera)
         case person(Components.Schemas.Person)
-        enum CodingKeys: Swift.String, CodingKey {
+        enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
         }
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
@@ -273,13 +256,15 @@ extension Components.Schemas {
         func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .camera(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .person(let value):
+                if writer.collects([1, value]) { return }
                 writer.write(value)
             }
         }
     }
-    struct Person: StreamingJSON.JSONCodable, Sendable {
+    struct Person: StreamingJSON.JSONCodable, Swift.Sendable {
         var kind: Swift.String
         var name: Swift.String
         /// Creates a `Person`.
@@ -287,7 +272,7 @@ extension Components.Schemas {
             self.kind = kind
             self.name = name
         }
-        enum CodingKeys: Swift.String, CodingKey {
+        enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
             case name = "name"
         }
@@ -295,32 +280,33 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("kind", in: "Person") }
-            guard let v1 else { throw reader.missingKey("name", in: "Person") }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["kind", "name"], since: start, in: "Person")
+            }
             self.kind = v0
             self.name = v1
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("kind")
-            writer.write(self.kind)
-            writer.key("name")
-            writer.write(self.name)
+            writer.member("kind", string: self.kind)
+            writer.member("name", string: self.name)
             writer.endObject()
         }
     }
-    struct Camera: StreamingJSON.JSONCodable, Sendable {
+    struct Camera: StreamingJSON.JSONCodable, Swift.Sendable {
         var kind: Swift.String
         var model: Swift.String
         /// Creates a `Camera`.
@@ -328,7 +314,7 @@ extension Components.Schemas {
             self.kind = kind
             self.model = model
         }
-        enum CodingKeys: Swift.String, CodingKey {
+        enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
             case model = "model"
         }
@@ -336,32 +322,33 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("kind", in: "Camera") }
-            guard let v1 else { throw reader.missingKey("model", in: "Camera") }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["kind", "model"], since: start, in: "Camera")
+            }
             self.kind = v0
             self.model = v1
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("kind")
-            writer.write(self.kind)
-            writer.key("model")
-            writer.write(self.model)
+            writer.member("kind", string: self.kind)
+            writer.member("model", string: self.model)
             writer.endObject()
         }
     }
-    struct Taxon: StreamingJSON.JSONCodable, Sendable {
+    struct Taxon: StreamingJSON.JSONCodable, Swift.Sendable {
         var name: Swift.String
         private var __parent: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Taxon>?
         var parent: Components.Schemas.Taxon? {
@@ -377,7 +364,7 @@ extension Components.Schemas {
             self.name = name
             self.__parent = parent.map { .init($0) }
         }
-        enum CodingKeys: Swift.String, CodingKey {
+        enum CodingKeys: Swift.String, Swift.CodingKey {
             case name = "name"
             case parent = "parent"
         }
@@ -385,29 +372,29 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Components.Schemas.Taxon? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Taxon.self)
+                    reader.readMember(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("name", in: "Taxon") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["name"], since: start, in: "Taxon")
+            }
             self.name = v0
             self.__parent = v1.map { .init($0) }
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("name")
-            writer.write(self.name)
-            if let value: Components.Schemas.Taxon = self.__parent?.value {
-                writer.key("parent")
-                writer.write(value)
-            }
+            writer.member("name", string: self.name)
+            writer.member("parent", value: self.__parent?.value)
             writer.endObject()
         }
     }

@@ -6,7 +6,7 @@ public import StreamingJSON
 
 extension Components.Headers {
     @frozen
-    public enum Shared: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+    public enum Shared: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
         case yesPlease = "yes-please"
         case noThanks = "no-thanks"
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {

@@ -12,7 +12,7 @@ extension Operations {
         public static let id: Swift.String = "listBooks"
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public struct Query: OpenAPISwiftRuntime.OperationValue {
-                public struct PricePayload: StreamingJSON.JSONCodable, Sendable {
+                public struct PricePayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     public var from: Swift.Double?
                     public var to: Swift.Double?
                     /// Creates a `PricePayload`.
@@ -20,7 +20,7 @@ extension Operations {
                         self.from = from
                         self.to = to
                     }
-                    public enum CodingKeys: Swift.String, CodingKey {
+                    public enum CodingKeys: Swift.String, Swift.CodingKey {
                         case from = "from"
                         case to = "to"
                     }
@@ -28,34 +28,29 @@ extension Operations {
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Double? = nil
                         var v1: Swift.Double? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                                reader.readDouble(optional: &v0)
                             case 1:
-                                v1 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                                reader.readDouble(optional: &v1)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.from = v0
                         self.to = v1
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.Double = self.from {
-                            writer.key("from")
-                            writer.write(value)
-                        }
-                        if let value: Swift.Double = self.to {
-                            writer.key("to")
-                            writer.write(value)
-                        }
+                        writer.member("from", double: self.from)
+                        writer.member("to", double: self.to)
                         writer.endObject()
                     }
                 }
-                public struct PagePayload: StreamingJSON.JSONCodable, Sendable {
+                public struct PagePayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     public var offset: Swift.Int?
                     public var size: Swift.Int?
                     /// Creates a `PagePayload`.
@@ -63,7 +58,7 @@ extension Operations {
                         self.offset = offset
                         self.size = size
                     }
-                    public enum CodingKeys: Swift.String, CodingKey {
+                    public enum CodingKeys: Swift.String, Swift.CodingKey {
                         case offset = "offset"
                         case size = "size"
                     }
@@ -71,30 +66,25 @@ extension Operations {
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
                         var v1: Swift.Int? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v0)
                             case 1:
-                                v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v1)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.offset = v0
                         self.size = v1
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.Int = self.offset {
-                            writer.key("offset")
-                            writer.write(value)
-                        }
-                        if let value: Swift.Int = self.size {
-                            writer.key("size")
-                            writer.write(value)
-                        }
+                        writer.member("offset", int: self.offset)
+                        writer.member("size", int: self.size)
                         writer.endObject()
                     }
                 }
@@ -451,34 +441,37 @@ extension Operations {
             }
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
-                public struct JsonPayload: StreamingJSON.JSONCodable, Sendable {
+                public struct JsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     public var text: Swift.String
                     /// Creates a `JsonPayload`.
                     public init(text: Swift.String) {
                         self.text = text
                     }
-                    public enum CodingKeys: Swift.String, CodingKey {
+                    public enum CodingKeys: Swift.String, Swift.CodingKey {
                         case text = "text"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        let start: StreamingJSON.JSONReader.Position = reader.position
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readString()
+                                reader.readString(required: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
-                        guard let v0 else { throw reader.missingKey("text", in: "JsonPayload") }
+                        try reader.endMembers()
+                        guard let v0 else {
+                            throw reader.missingMember(of: ["text"], since: start, in: "JsonPayload")
+                        }
                         self.text = v0
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        writer.key("text")
-                        writer.write(self.text)
+                        writer.member("text", string: self.text)
                         writer.endObject()
                     }
                 }
@@ -594,7 +587,7 @@ extension Operations {
             public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.Enrol.AcceptableContentType>
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
-                public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     public var name: Swift.String
                     public var tags: [Swift.String]
                     public var years: [Swift.Int]?
@@ -620,7 +613,7 @@ extension Operations {
                         self.joined = joined
                         self.genre = genre
                     }
-                    public enum CodingKeys: Swift.String, CodingKey {
+                    public enum CodingKeys: Swift.String, Swift.CodingKey {
                         case name = "name"
                         case tags = "tags"
                         case years = "years"
@@ -638,29 +631,32 @@ extension Operations {
                         var v4: Swift.Bool? = nil
                         var v5: OpenAPISwiftRuntime.OpenAPIDate? = nil
                         var v6: Components.Schemas.Genre? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        let start: StreamingJSON.JSONReader.Position = reader.position
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readString()
+                                reader.readString(required: &v0)
                             case 1:
-                                v1 = try reader.read([Swift.String].self)
+                                reader.readMember(required: &v1)
                             case 2:
-                                v2 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Int].self)
+                                reader.readMember(optional: &v2)
                             case 3:
-                                v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v3)
                             case 4:
-                                v4 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                                reader.readBool(optional: &v4)
                             case 5:
-                                v5 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                                reader.readDate(optional: &v5)
                             case 6:
-                                v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Genre.self)
+                                reader.readMember(optional: &v6)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
-                        guard let v0 else { throw reader.missingKey("name", in: "UrlEncodedFormPayload") }
-                        guard let v1 else { throw reader.missingKey("tags", in: "UrlEncodedFormPayload") }
+                        try reader.endMembers()
+                        guard let v0, let v1 else {
+                            throw reader.missingMember(of: ["name", "tags"], since: start, in: "UrlEncodedFormPayload")
+                        }
                         self.name = v0
                         self.tags = v1
                         self.years = v2
@@ -671,30 +667,13 @@ extension Operations {
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.Bool = self.active {
-                            writer.key("active")
-                            writer.write(value)
-                        }
-                        if let value: Swift.Int = self.age {
-                            writer.key("age")
-                            writer.write(value)
-                        }
-                        if let value: Components.Schemas.Genre = self.genre {
-                            writer.key("genre")
-                            writer.write(value)
-                        }
-                        if let value: OpenAPISwiftRuntime.OpenAPIDate = self.joined {
-                            writer.key("joined")
-                            writer.writeDate(value)
-                        }
-                        writer.key("name")
-                        writer.write(self.name)
-                        writer.key("tags")
-                        writer.write(self.tags)
-                        if let value: [Swift.Int] = self.years {
-                            writer.key("years")
-                            writer.write(value)
-                        }
+                        writer.member("active", bool: self.active)
+                        writer.member("age", int: self.age)
+                        writer.member("genre", value: self.genre)
+                        writer.member("joined", date: self.joined)
+                        writer.member("name", string: self.name)
+                        writer.member("tags", value: self.tags)
+                        writer.member("years", value: self.years)
                         writer.endObject()
                     }
                 }
@@ -862,7 +841,7 @@ extension Operations {
                     public struct NotePayload: OpenAPISwiftRuntime.OperationValue {
                         public struct Headers: OpenAPISwiftRuntime.OperationValue {
                             @frozen
-                            public enum XKindPayload: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                            public enum XKindPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
                                 case long = "long"
                                 case short = "short"
                                 public init(
@@ -894,13 +873,13 @@ extension Operations {
                         }
                     }
                     public struct DetailsPayload: OpenAPISwiftRuntime.OperationValue {
-                        public struct BodyPayload: StreamingJSON.JSONCodable, Sendable {
+                        public struct BodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                             public var made: OpenAPISwiftRuntime.OpenAPIDate
                             /// Creates a `BodyPayload`.
                             public init(made: OpenAPISwiftRuntime.OpenAPIDate) {
                                 self.made = made
                             }
-                            public enum CodingKeys: Swift.String, CodingKey {
+                            public enum CodingKeys: Swift.String, Swift.CodingKey {
                                 case made = "made"
                             }
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("made")
@@ -908,22 +887,25 @@ extension Operations {
                                 json reader: inout StreamingJSON.JSONReader
                             ) throws(StreamingJSON.JSONError) {
                                 var v0: OpenAPISwiftRuntime.OpenAPIDate? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                let start: StreamingJSON.JSONReader.Position = reader.position
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                     switch key {
                                     case 0:
-                                        v0 = try reader.readDate()
+                                        reader.readDate(required: &v0)
                                     default:
-                                        try reader.skipValue()
+                                        reader.skipMember()
                                     }
                                 }
-                                guard let v0 else { throw reader.missingKey("made", in: "BodyPayload") }
+                                try reader.endMembers()
+                                guard let v0 else {
+                                    throw reader.missingMember(of: ["made"], since: start, in: "BodyPayload")
+                                }
                                 self.made = v0
                             }
                             public func write(json writer: inout StreamingJSON.JSONWriter) {
                                 writer.beginObject()
-                                writer.key("made")
-                                writer.writeDate(self.made)
+                                writer.member("made", date: self.made)
                                 writer.endObject()
                             }
                         }

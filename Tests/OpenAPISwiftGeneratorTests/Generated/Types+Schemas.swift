@@ -5,7 +5,7 @@
 public import StreamingJSON
 
 extension Components.Schemas {
-    public struct Problem: StreamingJSON.JSONCodable, Sendable {
+    public struct Problem: StreamingJSON.JSONCodable, Swift.Sendable {
         public var code: Swift.Int
         public var reason: Swift.String?
         /// Creates a `Problem`.
@@ -13,7 +13,7 @@ extension Components.Schemas {
             self.code = code
             self.reason = reason
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case code = "code"
             case reason = "reason"
         }
@@ -21,34 +21,34 @@ extension Components.Schemas {
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readInteger(Swift.Int.self)
+                    reader.readInt(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("code", in: "Problem") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["code"], since: start, in: "Problem")
+            }
             self.code = v0
             self.reason = v1
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("code")
-            writer.write(self.code)
-            if let value: Swift.String = self.reason {
-                writer.key("reason")
-                writer.write(value)
-            }
+            writer.member("code", int: self.code)
+            writer.member("reason", string: self.reason)
             writer.endObject()
         }
     }
     @frozen
-    public enum Genre: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+    public enum Genre: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
         case novel = "novel"
         case nonFiction = "non-fiction"
         case _3d = "3d"
@@ -62,7 +62,7 @@ extension Components.Schemas {
         }
     }
     @frozen
-    public enum Rank: Swift.Int, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+    public enum Rank: Swift.Int, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
         case _0 = 0
         case _10 = 10
         case _n5 = -5
@@ -77,7 +77,7 @@ extension Components.Schemas {
     public typealias Titles = [Swift.String]
     public typealias Times = [OpenAPISwiftRuntime.OpenAPIDate]
     public typealias Moment = OpenAPISwiftRuntime.OpenAPIDate
-    public struct Note: StreamingJSON.JSONCodable, Sendable {
+    public struct Note: StreamingJSON.JSONCodable, Swift.Sendable {
         public var text: Swift.String
         public var weight: Swift.Double?
         /// Creates a `Note`.
@@ -85,7 +85,7 @@ extension Components.Schemas {
             self.text = text
             self.weight = weight
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case text = "text"
             case weight = "weight"
         }
@@ -93,68 +93,66 @@ extension Components.Schemas {
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Double? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                    reader.readDouble(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("text", in: "Note") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["text"], since: start, in: "Note")
+            }
             self.text = v0
             self.weight = v1
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("text")
-            writer.write(self.text)
-            if let value: Swift.Double = self.weight {
-                writer.key("weight")
-                writer.write(value)
-            }
+            writer.member("text", string: self.text)
+            writer.member("weight", double: self.weight)
             writer.endObject()
         }
     }
     /// A book, with "quotes" and \ backslashes.
-    public struct Book: StreamingJSON.JSONCodable, Sendable {
+    public struct Book: StreamingJSON.JSONCodable, Swift.Sendable {
         public typealias ListPayload = [Components.Schemas.Book.ListPayloadPayload]
-        public struct ListPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+        public struct ListPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var a: Swift.Int?
             /// Creates a `ListPayloadPayload`.
             public init(a: Swift.Int? = nil) {
                 self.a = a
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case a = "a"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                        reader.readInt(optional: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
+                try reader.endMembers()
                 self.a = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                if let value: Swift.Int = self.a {
-                    writer.key("a")
-                    writer.write(value)
-                }
+                writer.member("a", int: self.a)
                 writer.endObject()
             }
         }
-        public struct AuthorPayload: StreamingJSON.JSONCodable, Sendable {
+        public struct AuthorPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var name: Swift.String
             public var born: OpenAPISwiftRuntime.OpenAPIDate?
             /// Creates a `AuthorPayload`.
@@ -162,7 +160,7 @@ extension Components.Schemas {
                 self.name = name
                 self.born = born
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case name = "name"
                 case born = "born"
             }
@@ -170,29 +168,29 @@ extension Components.Schemas {
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.String? = nil
                 var v1: OpenAPISwiftRuntime.OpenAPIDate? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readString()
+                        reader.readString(required: &v0)
                     case 1:
-                        v1 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                        reader.readDate(optional: &v1)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
-                guard let v0 else { throw reader.missingKey("name", in: "AuthorPayload") }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["name"], since: start, in: "AuthorPayload")
+                }
                 self.name = v0
                 self.born = v1
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                if let value: OpenAPISwiftRuntime.OpenAPIDate = self.born {
-                    writer.key("born")
-                    writer.writeDate(value)
-                }
-                writer.key("name")
-                writer.write(self.name)
+                writer.member("born", date: self.born)
+                writer.member("name", string: self.name)
                 writer.endObject()
             }
         }
@@ -292,7 +290,7 @@ extension Components.Schemas {
             self.mark = mark
             self.maybe = maybe
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case id = "id"
             case title = "title"
             case pages = "pages"
@@ -346,65 +344,68 @@ extension Components.Schemas {
             var v22: Components.Schemas.Book.AuthorPayload? = nil
             var v23: Components.Schemas.Mark? = nil
             var v24: Components.Schemas.Note? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readString()
+                    reader.readString(required: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int64.self)
+                    reader.readInt64(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                    reader.readDouble(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Swift.Float.self)
+                    reader.readFloat(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.readDouble()
+                    reader.readDouble(optional: &v7)
                 case 8:
-                    v8 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                    reader.readDate(optional: &v8)
                 case 9:
-                    v9 = try reader.readNullIfPresent() ? nil : try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() })
+                    reader.readMember(optional: &v9, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Times in try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) })
                 case 10:
-                    v10 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.Base64EncodedData.self)
+                    reader.readMember(optional: &v10)
                 case 11:
-                    v11 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Genre.self)
+                    reader.readMember(optional: &v11)
                 case 12:
-                    v12 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Rank.self)
+                    reader.readMember(optional: &v12)
                 case 13:
-                    v13 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Titles.self)
+                    reader.readMember(optional: &v13)
                 case 14:
-                    v14 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Book.self)
+                    reader.readMember(optional: &v14)
                 case 15:
-                    v15 = try reader.readNullIfPresent() ? nil : try reader.read([Components.Schemas.Book].self)
+                    reader.readMember(optional: &v15)
                 case 16:
-                    v16 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v16)
                 case 17:
-                    v17 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v17)
                 case 18:
-                    v18 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIValueContainer.self)
+                    reader.readMember(optional: &v18)
                 case 19:
-                    v19 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.OpenAPIObjectContainer.self)
+                    reader.readMember(optional: &v19)
                 case 20:
-                    v20 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Book.ListPayload.self)
+                    reader.readMember(optional: &v20)
                 case 21:
-                    v21 = try reader.readNullIfPresent() ? nil : try reader.read([[Swift.Int?]].self)
+                    reader.readMember(optional: &v21)
                 case 22:
-                    v22 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Book.AuthorPayload.self)
+                    reader.readMember(optional: &v22)
                 case 23:
-                    v23 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Mark.self)
+                    reader.readMember(optional: &v23, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Mark in try reader.readOverride(Components.Schemas.Mark.self) })
                 case 24:
-                    v24 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Note.self)
+                    reader.readMember(optional: &v24)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("id", in: "Book") }
-            guard let v1 else { throw reader.missingKey("title", in: "Book") }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["id", "title"], since: start, in: "Book")
+            }
             self.id = v0
             self.title = v1
             self.pages = v2
@@ -433,138 +434,65 @@ extension Components.Schemas {
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.___dollar_type {
-                writer.key("$type")
-                writer.write(value)
-            }
-            if let value: OpenAPISwiftRuntime.OpenAPIObjectContainer = self.anything {
-                writer.key("anything")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Book.AuthorPayload = self.author {
-                writer.key("author")
-                writer.write(value)
-            }
-            if let value: Swift.Int64 = self.big {
-                writer.key("big")
-                writer.write(value)
-            }
-            if let value: OpenAPISwiftRuntime.Base64EncodedData = self.cover {
-                writer.key("cover")
-                writer.write(value)
-            }
-            if let value: OpenAPISwiftRuntime.OpenAPIValueContainer = self.extraInfo {
-                writer.key("extra_info")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Genre = self.genre {
-                writer.key("genre")
-                writer.write(value)
-            }
-            writer.key("id")
-            writer.write(self.id)
-            if let value: Swift.Bool = self.lent {
-                writer.key("lent")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Book.ListPayload = self.list {
-                writer.key("list")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Times = self.loans {
-                writer.key("loans")
-                writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-            }
-            if let value: Components.Schemas.Mark = self.mark {
-                writer.key("mark")
-                writer.write(value)
-            }
-            if let value: [[Swift.Int?]] = self.matrix {
-                writer.key("matrix")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Note = self.maybe {
-                writer.key("maybe")
-                writer.write(value)
-            }
-            if let value: Swift.Int = self.pages {
-                writer.key("pages")
-                writer.write(value)
-            }
-            if let value: [Components.Schemas.Book] = self.prequels {
-                writer.key("prequels")
-                writer.write(value)
-            }
-            if let value: Swift.Double = self.price {
-                writer.key("price")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Moment = self.published {
-                writer.key("published")
-                writer.writeDate(value)
-            }
-            if let value: Components.Schemas.Rank = self.rank {
-                writer.key("rank")
-                writer.write(value)
-            }
-            if let value: Swift.Double = self.score {
-                writer.key("score")
-                writer.write(value)
-            }
-            if let value: Swift.String = self._self {
-                writer.key("self")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Book = self.__sequel?.value {
-                writer.key("sequel")
-                writer.write(value)
-            }
-            writer.key("title")
-            writer.write(self.title)
-            if let value: Components.Schemas.Titles = self.titles {
-                writer.key("titles")
-                writer.write(value)
-            }
-            if let value: Swift.Float = self.weight {
-                writer.key("weight")
-                writer.write(value)
-            }
+            writer.member("$type", string: self.___dollar_type)
+            writer.member("anything", value: self.anything)
+            writer.member("author", value: self.author)
+            writer.member("big", int64: self.big)
+            writer.member("cover", value: self.cover)
+            writer.member("extra_info", value: self.extraInfo)
+            writer.member("genre", value: self.genre)
+            writer.member("id", string: self.id)
+            writer.member("lent", bool: self.lent)
+            writer.member("list", value: self.list)
+            writer.member("loans", value: self.loans, { (value: Components.Schemas.Times, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) })
+            writer.member("mark", value: self.mark, { (value: Components.Schemas.Mark, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("matrix", value: self.matrix)
+            writer.member("maybe", value: self.maybe)
+            writer.member("pages", int: self.pages)
+            writer.member("prequels", value: self.prequels)
+            writer.member("price", double: self.price)
+            writer.member("published", date: self.published)
+            writer.member("rank", value: self.rank)
+            writer.member("score", double: self.score)
+            writer.member("self", string: self._self)
+            writer.member("sequel", value: self.__sequel?.value)
+            writer.member("title", string: self.title)
+            writer.member("titles", value: self.titles)
+            writer.member("weight", float: self.weight)
             writer.endObject()
         }
     }
-    public struct Closed: StreamingJSON.JSONCodable, Sendable {
+    public struct Closed: StreamingJSON.JSONCodable, Swift.Sendable {
         public var a: Swift.Int?
         /// Creates a `Closed`.
         public init(a: Swift.Int? = nil) {
             self.a = a
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case a = "a"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v0)
                 default:
-                    throw reader.unexpectedKey(try reader.lastKey(), in: "Closed")
+                    reader.refuseMember(in: "Closed")
                 }
             }
+            try reader.endMembers()
             self.a = v0
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.a {
-                writer.key("a")
-                writer.write(value)
-            }
+            writer.member("a", int: self.a)
             writer.endObject()
         }
     }
-    public struct Open: StreamingJSON.JSONCodable, Sendable {
+    public struct Open: StreamingJSON.JSONCodable, Swift.Sendable {
         public var a: Swift.Int?
         /// Members of the object that are not listed above, by key.
         public var additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer
@@ -576,37 +504,34 @@ extension Components.Schemas {
             self.a = a
             self.additionalProperties = additionalProperties
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case a = "a"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v0)
                 default:
-                    let name: Swift.String = try reader.lastKey()
-                    try additional.readMember(name, json: &reader)
+                    reader.readMember(into: &additional)
                 }
             }
+            try reader.endMembers()
             self.a = v0
             self.additionalProperties = additional
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            if let value: Swift.Int = self.a {
-                writer.key("a")
-                writer.write(value)
-            }
-            self.additionalProperties.writeMembers(json: &writer)
-            writer.endObject()
+            writer.beginOpenObject()
+            writer.member("a", int: self.a)
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
         }
     }
-    public struct Counts: StreamingJSON.JSONCodable, Sendable {
+    public struct Counts: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Members of the object that are not listed above, by key.
         public var additionalProperties: [Swift.String: Swift.Int]
         /// Creates a `Counts`.
@@ -615,23 +540,20 @@ extension Components.Schemas {
         }
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var additional: [Swift.String: Swift.Int] = .init()
-            try reader.beginObject()
-            while let key: Swift.String = try reader.nextKey() {
-                additional.updateValue(try reader.readInteger(Swift.Int.self), forKey: key)
+            reader.beginMembers()
+            while reader.nextMember() {
+                reader.readMember(into: &additional)
             }
+            try reader.endMembers()
             self.additionalProperties = additional
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            for name: Swift.String in self.additionalProperties.keys.sorted() {
-                guard let value: Swift.Int = self.additionalProperties[name] else { continue }
-                writer.key(name)
-                writer.write(value)
-            }
-            writer.endObject()
+            writer.beginOpenObject()
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
         }
     }
-    public struct Gaps: StreamingJSON.JSONCodable, Sendable {
+    public struct Gaps: StreamingJSON.JSONCodable, Swift.Sendable {
         /// Members of the object that are not listed above, by key.
         public var additionalProperties: [Swift.String: Swift.String?]
         /// Creates a `Gaps`.
@@ -640,52 +562,47 @@ extension Components.Schemas {
         }
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var additional: [Swift.String: Swift.String?] = .init()
-            try reader.beginObject()
-            while let key: Swift.String = try reader.nextKey() {
-                additional.updateValue(try reader.readNullIfPresent() ? nil : try reader.readString(), forKey: key)
+            reader.beginMembers()
+            while reader.nextMember() {
+                reader.readMember(into: &additional)
             }
+            try reader.endMembers()
             self.additionalProperties = additional
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            for name: Swift.String in self.additionalProperties.keys.sorted() {
-                guard let value: Swift.String? = self.additionalProperties[name] else { continue }
-                writer.key(name)
-                writer.write(value)
-            }
-            writer.endObject()
+            writer.beginOpenObject()
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
         }
     }
-    public struct Named: StreamingJSON.JSONCodable, Sendable {
-        public struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+    public struct Named: StreamingJSON.JSONCodable, Swift.Sendable {
+        public struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var n: OpenAPISwiftRuntime.OpenAPIDate?
             /// Creates a `AdditionalPropertiesPayload`.
             public init(n: OpenAPISwiftRuntime.OpenAPIDate? = nil) {
                 self.n = n
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case n = "n"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: OpenAPISwiftRuntime.OpenAPIDate? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                        reader.readDate(optional: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
+                try reader.endMembers()
                 self.n = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                if let value: OpenAPISwiftRuntime.OpenAPIDate = self.n {
-                    writer.key("n")
-                    writer.writeDate(value)
-                }
+                writer.member("n", date: self.n)
                 writer.endObject()
             }
         }
@@ -700,68 +617,69 @@ extension Components.Schemas {
             self.a = a
             self.additionalProperties = additionalProperties
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case a = "a"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var additional: [Swift.String: Components.Schemas.Named.AdditionalPropertiesPayload] = .init()
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readInteger(Swift.Int.self)
+                    reader.readInt(required: &v0)
                 default:
-                    let name: Swift.String = try reader.lastKey()
-                    additional.updateValue(try reader.read(Components.Schemas.Named.AdditionalPropertiesPayload.self), forKey: name)
+                    reader.readMember(into: &additional)
                 }
             }
-            guard let v0 else { throw reader.missingKey("a", in: "Named") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["a"], since: start, in: "Named")
+            }
             self.a = v0
             self.additionalProperties = additional
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.key("a")
-            writer.write(self.a)
-            for name: Swift.String in self.additionalProperties.keys.sorted() {
-                guard let value: Components.Schemas.Named.AdditionalPropertiesPayload = self.additionalProperties[name] else { continue }
-                writer.key(name)
-                writer.write(value)
-            }
-            writer.endObject()
+            writer.beginOpenObject()
+            writer.member("a", int: self.a)
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
         }
     }
-    public struct Both: StreamingJSON.JSONCodable, Sendable {
-        public struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+    public struct Both: StreamingJSON.JSONCodable, Swift.Sendable {
+        public struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var b: Swift.Int
             /// Creates a `Value2Payload`.
             public init(b: Swift.Int) {
                 self.b = b
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case b = "b"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readInteger(Swift.Int.self)
+                        reader.readInt(required: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
-                guard let v0 else { throw reader.missingKey("b", in: "Value2Payload") }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["b"], since: start, in: "Value2Payload")
+                }
                 self.b = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                writer.key("b")
-                writer.write(self.b)
+                writer.member("b", int: self.b)
                 writer.endObject()
             }
         }
@@ -779,38 +697,42 @@ extension Components.Schemas {
             self.value2 = try reader.read(Components.Schemas.Both.Value2Payload.self)
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2]) { return }
             writer.writeMerged([self.value1, self.value2])
         }
     }
-    public struct Either: StreamingJSON.JSONCodable, Sendable {
-        public struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+    public struct Either: StreamingJSON.JSONCodable, Swift.Sendable {
+        public struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var b: Swift.Int
             /// Creates a `Value2Payload`.
             public init(b: Swift.Int) {
                 self.b = b
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case b = "b"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readInteger(Swift.Int.self)
+                        reader.readInt(required: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
-                guard let v0 else { throw reader.missingKey("b", in: "Value2Payload") }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["b"], since: start, in: "Value2Payload")
+                }
                 self.b = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                writer.key("b")
-                writer.write(self.b)
+                writer.member("b", int: self.b)
                 writer.endObject()
             }
         }
@@ -852,6 +774,7 @@ extension Components.Schemas {
             self.value4 = v3
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2, self.value3, self.value4]) { return }
             if let value: Swift.String = self.value3 {
                 writer.write(value)
                 return
@@ -864,35 +787,38 @@ extension Components.Schemas {
         }
     }
     @frozen
-    public indirect enum Choice: StreamingJSON.JSONCodable, Sendable {
-        public struct Case4Payload: StreamingJSON.JSONCodable, Sendable {
+    public indirect enum Choice: StreamingJSON.JSONCodable, Swift.Sendable {
+        public struct Case4Payload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var c: Swift.Int
             /// Creates a `Case4Payload`.
             public init(c: Swift.Int) {
                 self.c = c
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case c = "c"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readInteger(Swift.Int.self)
+                        reader.readInt(required: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
-                guard let v0 else { throw reader.missingKey("c", in: "Case4Payload") }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["c"], since: start, in: "Case4Payload")
+                }
                 self.c = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                writer.key("c")
-                writer.write(self.c)
+                writer.member("c", int: self.c)
                 writer.endObject()
             }
         }
@@ -922,17 +848,21 @@ extension Components.Schemas {
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .case1(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .case2(let value):
+                if writer.collects([1, value]) { return }
                 writer.write(value)
             case .Note(let value):
+                if writer.collects([2, value]) { return }
                 writer.write(value)
             case .case4(let value):
+                if writer.collects([3, value]) { return }
                 writer.write(value)
             }
         }
     }
-    public struct Cat: StreamingJSON.JSONCodable, Sendable {
+    public struct Cat: StreamingJSON.JSONCodable, Swift.Sendable {
         public var kind: Swift.String
         public var meow: Swift.Bool?
         /// Creates a `Cat`.
@@ -940,7 +870,7 @@ extension Components.Schemas {
             self.kind = kind
             self.meow = meow
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
             case meow = "meow"
         }
@@ -948,33 +878,33 @@ extension Components.Schemas {
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Bool? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readBool()
+                    reader.readBool(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("kind", in: "Cat") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["kind"], since: start, in: "Cat")
+            }
             self.kind = v0
             self.meow = v1
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("kind")
-            writer.write(self.kind)
-            if let value: Swift.Bool = self.meow {
-                writer.key("meow")
-                writer.write(value)
-            }
+            writer.member("kind", string: self.kind)
+            writer.member("meow", bool: self.meow)
             writer.endObject()
         }
     }
-    public struct Dog: StreamingJSON.JSONCodable, Sendable {
+    public struct Dog: StreamingJSON.JSONCodable, Swift.Sendable {
         public var kind: Swift.String
         public var bark: Swift.Int?
         /// Creates a `Dog`.
@@ -982,7 +912,7 @@ extension Components.Schemas {
             self.kind = kind
             self.bark = bark
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
             case bark = "bark"
         }
@@ -990,38 +920,38 @@ extension Components.Schemas {
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("kind", in: "Dog") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["kind"], since: start, in: "Dog")
+            }
             self.kind = v0
             self.bark = v1
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.bark {
-                writer.key("bark")
-                writer.write(value)
-            }
-            writer.key("kind")
-            writer.write(self.kind)
+            writer.member("bark", int: self.bark)
+            writer.member("kind", string: self.kind)
             writer.endObject()
         }
     }
     @frozen
-    public enum Pet: StreamingJSON.JSONCodable, Sendable {
+    public enum Pet: StreamingJSON.JSONCodable, Swift.Sendable {
         case cat(Components.Schemas.Cat)
         case kitten(Components.Schemas.Cat)
         case dog(Components.Schemas.Dog)
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
         }
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
@@ -1040,16 +970,19 @@ extension Components.Schemas {
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .cat(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .kitten(let value):
+                if writer.collects([1, value]) { return }
                 writer.write(value)
             case .dog(let value):
+                if writer.collects([2, value]) { return }
                 writer.write(value)
             }
         }
     }
     @frozen
-    public indirect enum Tree: StreamingJSON.JSONCodable, Sendable {
+    public indirect enum Tree: StreamingJSON.JSONCodable, Swift.Sendable {
         case Tree(Components.Schemas.Tree)
         case case2(Swift.String)
         case Forest(Components.Schemas.Forest)
@@ -1067,15 +1000,18 @@ extension Components.Schemas {
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .Tree(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .case2(let value):
+                if writer.collects([1, value]) { return }
                 writer.write(value)
             case .Forest(let value):
+                if writer.collects([2, value]) { return }
                 writer.write(value)
             }
         }
     }
-    public struct Forest: StreamingJSON.JSONCodable, Sendable {
+    public struct Forest: StreamingJSON.JSONCodable, Swift.Sendable {
         public var trees: [Components.Schemas.Tree]
         private var __heart: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Tree>?
         public var heart: Components.Schemas.Tree? {
@@ -1091,7 +1027,7 @@ extension Components.Schemas {
             self.trees = trees
             self.__heart = heart.map { .init($0) }
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case trees = "trees"
             case heart = "heart"
         }
@@ -1099,33 +1035,33 @@ extension Components.Schemas {
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.Tree]? = nil
             var v1: Components.Schemas.Tree? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read([Components.Schemas.Tree].self)
+                    reader.readMember(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Tree.self)
+                    reader.readMember(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("trees", in: "Forest") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["trees"], since: start, in: "Forest")
+            }
             self.trees = v0
             self.__heart = v1.map { .init($0) }
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Components.Schemas.Tree = self.__heart?.value {
-                writer.key("heart")
-                writer.write(value)
-            }
-            writer.key("trees")
-            writer.write(self.trees)
+            writer.member("heart", value: self.__heart?.value)
+            writer.member("trees", value: self.trees)
             writer.endObject()
         }
     }
-    public struct Knot: StreamingJSON.JSONCodable, Sendable {
+    public struct Knot: StreamingJSON.JSONCodable, Swift.Sendable {
         private var __rope: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Rope>
         public var rope: Components.Schemas.Rope {
             get {
@@ -1139,33 +1075,36 @@ extension Components.Schemas {
         public init(rope: Components.Schemas.Rope) {
             self.__rope = .init(rope)
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case rope = "rope"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("rope")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Rope? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.read(Components.Schemas.Rope.self)
+                    reader.readMember(required: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("rope", in: "Knot") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["rope"], since: start, in: "Knot")
+            }
             self.__rope = .init(v0)
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("rope")
-            writer.write(self.__rope.value)
+            writer.member("rope", value: self.__rope.value)
             writer.endObject()
         }
     }
-    public struct Rope: StreamingJSON.JSONCodable, Sendable {
-        public struct Value1Payload: StreamingJSON.JSONCodable, Sendable {
+    public struct Rope: StreamingJSON.JSONCodable, Swift.Sendable {
+        public struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
             private var __knot: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Knot>?
             public var knot: Components.Schemas.Knot? {
                 get {
@@ -1179,61 +1118,57 @@ extension Components.Schemas {
             public init(knot: Components.Schemas.Knot? = nil) {
                 self.__knot = knot.map { .init($0) }
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case knot = "knot"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("knot")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Components.Schemas.Knot? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Knot.self)
+                        reader.readMember(optional: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
+                try reader.endMembers()
                 self.__knot = v0.map { .init($0) }
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                if let value: Components.Schemas.Knot = self.__knot?.value {
-                    writer.key("knot")
-                    writer.write(value)
-                }
+                writer.member("knot", value: self.__knot?.value)
                 writer.endObject()
             }
         }
-        public struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+        public struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var length: Swift.Int?
             /// Creates a `Value2Payload`.
             public init(length: Swift.Int? = nil) {
                 self.length = length
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case length = "length"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("length")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                        reader.readInt(optional: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
+                try reader.endMembers()
                 self.length = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                if let value: Swift.Int = self.length {
-                    writer.key("length")
-                    writer.write(value)
-                }
+                writer.member("length", int: self.length)
                 writer.endObject()
             }
         }
@@ -1251,10 +1186,11 @@ extension Components.Schemas {
             self.value2 = try reader.read(Components.Schemas.Rope.Value2Payload.self)
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2]) { return }
             writer.writeMerged([self.value1, self.value2])
         }
     }
-    public struct Everything: StreamingJSON.JSONCodable, Sendable {
+    public struct Everything: StreamingJSON.JSONCodable, Swift.Sendable {
         public var closed: Components.Schemas.Closed?
         public var open: Components.Schemas.Open?
         public var counts: Components.Schemas.Counts?
@@ -1328,7 +1264,7 @@ extension Components.Schemas {
             self.v0 = v0
             self.value = value
         }
-        public enum CodingKeys: Swift.String, CodingKey {
+        public enum CodingKeys: Swift.String, Swift.CodingKey {
             case closed = "closed"
             case open = "open"
             case counts = "counts"
@@ -1362,43 +1298,44 @@ extension Components.Schemas {
             var v12: Swift.String? = nil
             var v13: Swift.String? = nil
             var v14: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Closed.self)
+                    reader.readMember(optional: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Open.self)
+                    reader.readMember(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Counts.self)
+                    reader.readMember(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Named.self)
+                    reader.readMember(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Both.self)
+                    reader.readMember(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Either.self)
+                    reader.readMember(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Choice.self)
+                    reader.readMember(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Pet.self)
+                    reader.readMember(optional: &v7)
                 case 8:
-                    v8 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Tree.self)
+                    reader.readMember(optional: &v8)
                 case 9:
-                    v9 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Forest.self)
+                    reader.readMember(optional: &v9)
                 case 10:
-                    v10 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Knot.self)
+                    reader.readMember(optional: &v10)
                 case 11:
-                    v11 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v11)
                 case 12:
-                    v12 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v12)
                 case 13:
-                    v13 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v13)
                 case 14:
-                    v14 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v14)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.closed = v0
             self.open = v1
             self.counts = v2
@@ -1417,99 +1354,57 @@ extension Components.Schemas {
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.jsonReader {
-                writer.key("JSONReader")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Both = self.both {
-                writer.key("both")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Choice = self.choice {
-                writer.key("choice")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Closed = self.closed {
-                writer.key("closed")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Counts = self.counts {
-                writer.key("counts")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Either = self.__either?.value {
-                writer.key("either")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Forest = self.forest {
-                writer.key("forest")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Knot = self.knot {
-                writer.key("knot")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Named = self.named {
-                writer.key("named")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Open = self.open {
-                writer.key("open")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Pet = self.__pet?.value {
-                writer.key("pet")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.reader {
-                writer.key("reader")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Tree = self.__tree?.value {
-                writer.key("tree")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.v0 {
-                writer.key("v0")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.value {
-                writer.key("value")
-                writer.write(value)
-            }
+            writer.member("JSONReader", string: self.jsonReader)
+            writer.member("both", value: self.both)
+            writer.member("choice", value: self.choice)
+            writer.member("closed", value: self.closed)
+            writer.member("counts", value: self.counts)
+            writer.member("either", value: self.__either?.value)
+            writer.member("forest", value: self.forest)
+            writer.member("knot", value: self.knot)
+            writer.member("named", value: self.named)
+            writer.member("open", value: self.open)
+            writer.member("pet", value: self.__pet?.value)
+            writer.member("reader", string: self.reader)
+            writer.member("tree", value: self.__tree?.value)
+            writer.member("v0", string: self.v0)
+            writer.member("value", string: self.value)
             writer.endObject()
         }
     }
     @frozen
     public enum Shelf: OpenAPISwiftRuntime.OperationValue {
-        public struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+        public struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             public var count: Swift.Int
             /// Creates a `AdditionalPropertiesPayload`.
             public init(count: Swift.Int) {
                 self.count = count
             }
-            public enum CodingKeys: Swift.String, CodingKey {
+            public enum CodingKeys: Swift.String, Swift.CodingKey {
                 case count = "count"
             }
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("count")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
-                try reader.beginObject()
-                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                     switch key {
                     case 0:
-                        v0 = try reader.readInteger(Swift.Int.self)
+                        reader.readInt(required: &v0)
                     default:
-                        try reader.skipValue()
+                        reader.skipMember()
                     }
                 }
-                guard let v0 else { throw reader.missingKey("count", in: "AdditionalPropertiesPayload") }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["count"], since: start, in: "AdditionalPropertiesPayload")
+                }
                 self.count = v0
             }
             public func write(json writer: inout StreamingJSON.JSONWriter) {
                 writer.beginObject()
-                writer.key("count")
-                writer.write(self.count)
+                writer.member("count", int: self.count)
                 writer.endObject()
             }
         }

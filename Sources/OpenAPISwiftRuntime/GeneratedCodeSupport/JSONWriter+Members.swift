@@ -1,0 +1,148 @@
+public import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+// Writing of an object, member by member: one call each, which writes nothing for `nil`. When two values are compared, the same
+// calls hand over the values themselves.
+
+extension JSONWriter {
+    @inline(__always)
+    private mutating func member<T: Hashable>(
+        _ name: StaticString,
+        _ value: T?,
+        _ write: (T, inout JSONWriter) -> Void
+    ) {
+        if let parts {
+            parts.values.append(AnyHashable(value))
+            return
+        }
+        guard let value else { return }
+        key(name)
+        write(value, &self)
+    }
+
+    /// Writes text under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, string value: String?) {
+        member(name, value) { (value: String, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes `true` or `false` under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, bool value: Bool?) {
+        member(name, value) { (value: Bool, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes a whole number under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, int value: Int?) {
+        member(name, value) { (value: Int, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes a whole number under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, int32 value: Int32?) {
+        member(name, value) { (value: Int32, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes a whole number under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, int64 value: Int64?) {
+        member(name, value) { (value: Int64, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes a number under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, double value: Double?) {
+        member(name, value) { (value: Double, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes a number under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, float value: Float?) {
+        member(name, value) { (value: Float, writer: inout JSONWriter) in writer.write(value) }
+    }
+
+    /// Writes a date under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member(_ name: StaticString, date value: Date?) {
+        member(name, value) { (value: Date, writer: inout JSONWriter) in writer.writeDate(value) }
+    }
+
+    /// Writes a value of a type that writes itself under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member<T: JSONWritable & Hashable>(_ name: StaticString, value: T?) {
+        member(name, value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+    }
+
+    /// Writes a value by a closure under a key, unless it is `nil`.
+    @_spi(Generated) public mutating func member<T: Hashable>(
+        _ name: StaticString,
+        value: T?,
+        _ write: (T, inout JSONWriter) -> Void
+    ) {
+        member(name, value, write)
+    }
+
+    // MARK: Members that are not listed
+
+    /// Opens an object some of whose members are not listed.
+    @_spi(Generated) public mutating func beginOpenObject() {
+        beginMerging()
+    }
+
+    /// Closes an object that ``beginOpenObject()`` opened; its members are in the order of their keys.
+    @_spi(Generated) public mutating func endOpenObject() {
+        endMerging()
+    }
+
+    /// Writes members with their keys.
+    @_spi(Generated) public mutating func members<T: JSONWritable & Hashable>(_ values: [String: T]) {
+        members(values) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+    }
+
+    /// Writes members with their keys by a closure.
+    @_spi(Generated) public mutating func members<T: Hashable>(
+        _ values: [String: T],
+        _ write: (T, inout JSONWriter) -> Void
+    ) {
+        if let parts {
+            parts.values.append(AnyHashable(values))
+            return
+        }
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            key(name)
+            write(value, &self)
+        }
+    }
+
+    /// Writes members with their keys.
+    @_spi(Generated) public mutating func members(_ values: OpenAPIObjectContainer) {
+        if let parts {
+            parts.values.append(AnyHashable(values))
+            return
+        }
+        values.writeMembers(json: &self)
+    }
+
+    // MARK: Comparison
+
+    /// Whether values are collected in the place of writing them, as it is when whole values are compared; then these are.
+    ///
+    /// - Parameter values: All that tells the value apart from others.
+    @_spi(Generated) public mutating func collects(_ values: [AnyHashable]) -> Bool {
+        guard let parts else { return false }
+        parts.values += values
+        writeNull()
+        return true
+    }
+
+    // MARK: Types of users
+
+    /// Writes a value of a type of the user's that writes itself.
+    @inlinable
+    @_spi(Generated) public mutating func writeOverride<T: JSONWritable>(_ value: T) {
+        value.write(json: &self)
+    }
+
+    /// Writes a value of a type of the user's that is only `Encodable`.
+    @_disfavoredOverload
+    @_spi(Generated) public mutating func writeOverride<T: Encodable>(_ value: T) {
+        writeEncodable(value)
+    }
+}
