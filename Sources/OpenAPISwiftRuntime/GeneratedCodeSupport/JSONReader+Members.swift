@@ -58,6 +58,7 @@ extension JSONReader {
     ///   - keys: The keys that it must have.
     ///   - start: Where the object begins.
     ///   - type: What is read.
+    /// - Returns: An error that names the first of the keys that is not there.
     @_spi(Generated) public mutating func missingMember(
         of keys: [StaticString],
         since start: Position,

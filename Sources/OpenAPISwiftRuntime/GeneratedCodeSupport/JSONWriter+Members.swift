@@ -125,6 +125,7 @@ extension JSONWriter {
     /// Whether values are collected in the place of writing them, as it is when whole values are compared; then these are.
     ///
     /// - Parameter values: All that tells the value apart from others.
+    /// - Returns: `false` where the value is to be written.
     @_spi(Generated) public mutating func collects(_ values: [AnyHashable]) -> Bool {
         guard let parts else { return false }
         parts.values += values

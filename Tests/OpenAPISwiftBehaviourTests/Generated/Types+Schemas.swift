@@ -181,32 +181,2239 @@ extension Components.Schemas {
         }
     }
     struct Specimen: StreamingJSON.JSONCodable, Swift.Sendable {
+        enum fixedPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case only_hyphen_this = "only-this"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        struct possiblyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var value1: Swift.Int?
+            var value2: Swift.String?
+            /// Creates a `possiblyPayload`.
+            init(value1: Swift.Int? = nil, value2: Swift.String? = nil) {
+                self.value1 = value1
+                self.value2 = value2
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                var isMatched: Swift.Bool = false
+                let v0: Swift.Int? = reader.attempt(Swift.Int.self)
+                if v0 != nil { isMatched = true }
+                reader.rewind(to: start)
+                let v1: Swift.String? = reader.attempt(Swift.String.self)
+                if v1 != nil { isMatched = true }
+                reader.rewind(to: start)
+                try reader.endAttempts(matched: isMatched, in: "possiblyPayload")
+                self.value1 = v0
+                self.value2 = v1
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
+                if let value: Swift.Int = self.value1 {
+                    writer.write(value)
+                    return
+                }
+                if let value: Swift.String = self.value2 {
+                    writer.write(value)
+                    return
+                }
+                writer.failEmpty("possiblyPayload")
+            }
+        }
         var text: Swift.String?
+        var uuid: Swift.String?
+        var day: Swift.String?
+        var moment: OpenAPISwiftRuntime.OpenAPIDate?
+        var bytes: OpenAPISwiftRuntime.Base64EncodedData?
+        var plainByte: Swift.String?
+        var page: Swift.String?
+        var whole: Swift.Int?
+        var small: Swift.Int32?
+        var big: Swift.Int64?
+        var odd: Swift.Int?
+        var number: Swift.Double?
+        var single: Swift.Float?
+        var chosen: Swift.Double?
+        var flag: Swift.Bool?
+        var certain: Swift.Bool?
+        var anything: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        var object: OpenAPISwiftRuntime.OpenAPIObjectContainer?
+        var list: OpenAPISwiftRuntime.OpenAPIArrayContainer?
+        var tuple: OpenAPISwiftRuntime.OpenAPIArrayContainer?
+        var untyped: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        var constant: OpenAPISwiftRuntime.OpenAPIValueContainer?
+        var fixed: Components.Schemas.Specimen.fixedPayload?
+        var limited: Swift.String?
+        private var __maybe: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Maybe>?
+        var maybe: Components.Schemas.Maybe? {
+            get {
+                self.__maybe?.value
+            }
+            set {
+                self.__maybe = newValue.map { .init($0) }
+            }
+        }
+        private var __lists: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Lists>?
+        var lists: Components.Schemas.Lists? {
+            get {
+                self.__lists?.value
+            }
+            set {
+                self.__lists = newValue.map { .init($0) }
+            }
+        }
+        var colour: Components.Schemas.Colour?
+        var rank: Components.Schemas.Rank?
+        var blank: Components.Schemas.Blank?
+        var openColour: Components.Schemas.OpenColour?
+        var plain: Components.Schemas.Point?
+        var closed: Components.Schemas.Closed?
+        var open: Components.Schemas.Open?
+        var counts: Components.Schemas.Counts?
+        var gaps: Components.Schemas.Gaps?
+        var points: Components.Schemas.Points?
+        var named: Components.Schemas.Named?
+        var both: Components.Schemas.Both?
+        var wrapped: Components.Schemas.Wrapped?
+        var all: Components.Schemas.AllKinds?
+        var either: Components.Schemas.Either?
+        var some: Components.Schemas.SomeKinds?
+        var choice: Components.Schemas.Choice?
+        private var __amount: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Amount>?
+        var amount: Components.Schemas.Amount? {
+            get {
+                self.__amount?.value
+            }
+            set {
+                self.__amount = newValue.map { .init($0) }
+            }
+        }
+        private var __pet: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Pet>?
+        var pet: Components.Schemas.Pet? {
+            get {
+                self.__pet?.value
+            }
+            set {
+                self.__pet = newValue.map { .init($0) }
+            }
+        }
+        private var __shape: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Shape>?
+        var shape: Components.Schemas.Shape? {
+            get {
+                self.__shape?.value
+            }
+            set {
+                self.__shape = newValue.map { .init($0) }
+            }
+        }
+        var perhaps: Components.Schemas.Point?
+        var possibly: Components.Schemas.Specimen.possiblyPayload?
+        var chain: Components.Schemas.Chain?
+        var tree: Components.Schemas.Tree?
+        var family: Components.Schemas.Family?
+        var hen: Components.Schemas.Hen?
+        var doll: Components.Schemas.Doll?
+        private var __names: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Names>?
+        var names: Components.Schemas.Names? {
+            get {
+                self.__names?.value
+            }
+            set {
+                self.__names = newValue.map { .init($0) }
+            }
+        }
         /// Creates a `Specimen`.
-        init(text: Swift.String? = nil) {
+        init(
+            text: Swift.String? = nil,
+            uuid: Swift.String? = nil,
+            day: Swift.String? = nil,
+            moment: OpenAPISwiftRuntime.OpenAPIDate? = nil,
+            bytes: OpenAPISwiftRuntime.Base64EncodedData? = nil,
+            plainByte: Swift.String? = nil,
+            page: Swift.String? = nil,
+            whole: Swift.Int? = nil,
+            small: Swift.Int32? = nil,
+            big: Swift.Int64? = nil,
+            odd: Swift.Int? = nil,
+            number: Swift.Double? = nil,
+            single: Swift.Float? = nil,
+            chosen: Swift.Double? = nil,
+            flag: Swift.Bool? = nil,
+            certain: Swift.Bool? = nil,
+            anything: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil,
+            object: OpenAPISwiftRuntime.OpenAPIObjectContainer? = nil,
+            list: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil,
+            tuple: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil,
+            untyped: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil,
+            constant: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil,
+            fixed: Components.Schemas.Specimen.fixedPayload? = nil,
+            limited: Swift.String? = nil,
+            maybe: Components.Schemas.Maybe? = nil,
+            lists: Components.Schemas.Lists? = nil,
+            colour: Components.Schemas.Colour? = nil,
+            rank: Components.Schemas.Rank? = nil,
+            blank: Components.Schemas.Blank? = nil,
+            openColour: Components.Schemas.OpenColour? = nil,
+            plain: Components.Schemas.Point? = nil,
+            closed: Components.Schemas.Closed? = nil,
+            open: Components.Schemas.Open? = nil,
+            counts: Components.Schemas.Counts? = nil,
+            gaps: Components.Schemas.Gaps? = nil,
+            points: Components.Schemas.Points? = nil,
+            named: Components.Schemas.Named? = nil,
+            both: Components.Schemas.Both? = nil,
+            wrapped: Components.Schemas.Wrapped? = nil,
+            all: Components.Schemas.AllKinds? = nil,
+            either: Components.Schemas.Either? = nil,
+            some: Components.Schemas.SomeKinds? = nil,
+            choice: Components.Schemas.Choice? = nil,
+            amount: Components.Schemas.Amount? = nil,
+            pet: Components.Schemas.Pet? = nil,
+            shape: Components.Schemas.Shape? = nil,
+            perhaps: Components.Schemas.Point? = nil,
+            possibly: Components.Schemas.Specimen.possiblyPayload? = nil,
+            chain: Components.Schemas.Chain? = nil,
+            tree: Components.Schemas.Tree? = nil,
+            family: Components.Schemas.Family? = nil,
+            hen: Components.Schemas.Hen? = nil,
+            doll: Components.Schemas.Doll? = nil,
+            names: Components.Schemas.Names? = nil
+        ) {
             self.text = text
+            self.uuid = uuid
+            self.day = day
+            self.moment = moment
+            self.bytes = bytes
+            self.plainByte = plainByte
+            self.page = page
+            self.whole = whole
+            self.small = small
+            self.big = big
+            self.odd = odd
+            self.number = number
+            self.single = single
+            self.chosen = chosen
+            self.flag = flag
+            self.certain = certain
+            self.anything = anything
+            self.object = object
+            self.list = list
+            self.tuple = tuple
+            self.untyped = untyped
+            self.constant = constant
+            self.fixed = fixed
+            self.limited = limited
+            self.__maybe = maybe.map { .init($0) }
+            self.__lists = lists.map { .init($0) }
+            self.colour = colour
+            self.rank = rank
+            self.blank = blank
+            self.openColour = openColour
+            self.plain = plain
+            self.closed = closed
+            self.open = open
+            self.counts = counts
+            self.gaps = gaps
+            self.points = points
+            self.named = named
+            self.both = both
+            self.wrapped = wrapped
+            self.all = all
+            self.either = either
+            self.some = some
+            self.choice = choice
+            self.__amount = amount.map { .init($0) }
+            self.__pet = pet.map { .init($0) }
+            self.__shape = shape.map { .init($0) }
+            self.perhaps = perhaps
+            self.possibly = possibly
+            self.chain = chain
+            self.tree = tree
+            self.family = family
+            self.hen = hen
+            self.doll = doll
+            self.__names = names.map { .init($0) }
         }
         enum CodingKeys: Swift.String, Swift.CodingKey {
             case text = "text"
+            case uuid = "uuid"
+            case day = "day"
+            case moment = "moment"
+            case bytes = "bytes"
+            case plainByte = "plainByte"
+            case page = "page"
+            case whole = "whole"
+            case small = "small"
+            case big = "big"
+            case odd = "odd"
+            case number = "number"
+            case single = "single"
+            case chosen = "chosen"
+            case flag = "flag"
+            case certain = "certain"
+            case anything = "anything"
+            case object = "object"
+            case list = "list"
+            case tuple = "tuple"
+            case untyped = "untyped"
+            case constant = "constant"
+            case fixed = "fixed"
+            case limited = "limited"
+            case maybe = "maybe"
+            case lists = "lists"
+            case colour = "colour"
+            case rank = "rank"
+            case blank = "blank"
+            case openColour = "openColour"
+            case plain = "plain"
+            case closed = "closed"
+            case open = "open"
+            case counts = "counts"
+            case gaps = "gaps"
+            case points = "points"
+            case named = "named"
+            case both = "both"
+            case wrapped = "wrapped"
+            case all = "all"
+            case either = "either"
+            case some = "some"
+            case choice = "choice"
+            case amount = "amount"
+            case pet = "pet"
+            case shape = "shape"
+            case perhaps = "perhaps"
+            case possibly = "possibly"
+            case chain = "chain"
+            case tree = "tree"
+            case family = "family"
+            case hen = "hen"
+            case doll = "doll"
+            case names = "names"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: OpenAPISwiftRuntime.OpenAPIDate? = nil
+            var v4: OpenAPISwiftRuntime.Base64EncodedData? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            var v7: Swift.Int? = nil
+            var v8: Swift.Int32? = nil
+            var v9: Swift.Int64? = nil
+            var v10: Swift.Int? = nil
+            var v11: Swift.Double? = nil
+            var v12: Swift.Float? = nil
+            var v13: Swift.Double? = nil
+            var v14: Swift.Bool? = nil
+            var v15: Swift.Bool? = nil
+            var v16: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil
+            var v17: OpenAPISwiftRuntime.OpenAPIObjectContainer? = nil
+            var v18: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil
+            var v19: OpenAPISwiftRuntime.OpenAPIArrayContainer? = nil
+            var v20: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil
+            var v21: OpenAPISwiftRuntime.OpenAPIValueContainer? = nil
+            var v22: Components.Schemas.Specimen.fixedPayload? = nil
+            var v23: Swift.String? = nil
+            var v24: Components.Schemas.Maybe? = nil
+            var v25: Components.Schemas.Lists? = nil
+            var v26: Components.Schemas.Colour? = nil
+            var v27: Components.Schemas.Rank? = nil
+            var v28: Components.Schemas.Blank? = nil
+            var v29: Components.Schemas.OpenColour? = nil
+            var v30: Components.Schemas.Point? = nil
+            var v31: Components.Schemas.Closed? = nil
+            var v32: Components.Schemas.Open? = nil
+            var v33: Components.Schemas.Counts? = nil
+            var v34: Components.Schemas.Gaps? = nil
+            var v35: Components.Schemas.Points? = nil
+            var v36: Components.Schemas.Named? = nil
+            var v37: Components.Schemas.Both? = nil
+            var v38: Components.Schemas.Wrapped? = nil
+            var v39: Components.Schemas.AllKinds? = nil
+            var v40: Components.Schemas.Either? = nil
+            var v41: Components.Schemas.SomeKinds? = nil
+            var v42: Components.Schemas.Choice? = nil
+            var v43: Components.Schemas.Amount? = nil
+            var v44: Components.Schemas.Pet? = nil
+            var v45: Components.Schemas.Shape? = nil
+            var v46: Components.Schemas.Point? = nil
+            var v47: Components.Schemas.Specimen.possiblyPayload? = nil
+            var v48: Components.Schemas.Chain? = nil
+            var v49: Components.Schemas.Tree? = nil
+            var v50: Components.Schemas.Family? = nil
+            var v51: Components.Schemas.Hen? = nil
+            var v52: Components.Schemas.Doll? = nil
+            var v53: Components.Schemas.Names? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
                     reader.readString(optional: &v0)
+                case 1:
+                    reader.readString(optional: &v1)
+                case 2:
+                    reader.readString(optional: &v2)
+                case 3:
+                    reader.readDate(optional: &v3)
+                case 4:
+                    reader.readMember(optional: &v4)
+                case 5:
+                    reader.readString(optional: &v5)
+                case 6:
+                    reader.readString(optional: &v6)
+                case 7:
+                    reader.readInt(optional: &v7)
+                case 8:
+                    reader.readInt32(optional: &v8)
+                case 9:
+                    reader.readInt64(optional: &v9)
+                case 10:
+                    reader.readInt(optional: &v10)
+                case 11:
+                    reader.readDouble(optional: &v11)
+                case 12:
+                    reader.readFloat(optional: &v12)
+                case 13:
+                    reader.readDouble(optional: &v13)
+                case 14:
+                    reader.readBool(optional: &v14)
+                case 15:
+                    reader.readBool(optional: &v15)
+                case 16:
+                    reader.readMember(optional: &v16)
+                case 17:
+                    reader.readMember(optional: &v17)
+                case 18:
+                    reader.readMember(optional: &v18)
+                case 19:
+                    reader.readMember(optional: &v19)
+                case 20:
+                    reader.readMember(optional: &v20)
+                case 21:
+                    reader.readMember(optional: &v21)
+                case 22:
+                    reader.readMember(optional: &v22)
+                case 23:
+                    reader.readString(optional: &v23)
+                case 24:
+                    reader.readMember(optional: &v24)
+                case 25:
+                    reader.readMember(optional: &v25)
+                case 26:
+                    reader.readMember(optional: &v26)
+                case 27:
+                    reader.readMember(optional: &v27)
+                case 28:
+                    reader.readMember(optional: &v28)
+                case 29:
+                    reader.readMember(optional: &v29)
+                case 30:
+                    reader.readMember(optional: &v30)
+                case 31:
+                    reader.readMember(optional: &v31)
+                case 32:
+                    reader.readMember(optional: &v32)
+                case 33:
+                    reader.readMember(optional: &v33)
+                case 34:
+                    reader.readMember(optional: &v34)
+                case 35:
+                    reader.readMember(optional: &v35)
+                case 36:
+                    reader.readMember(optional: &v36)
+                case 37:
+                    reader.readMember(optional: &v37)
+                case 38:
+                    reader.readMember(optional: &v38)
+                case 39:
+                    reader.readMember(optional: &v39)
+                case 40:
+                    reader.readMember(optional: &v40)
+                case 41:
+                    reader.readMember(optional: &v41)
+                case 42:
+                    reader.readMember(optional: &v42)
+                case 43:
+                    reader.readMember(optional: &v43)
+                case 44:
+                    reader.readMember(optional: &v44)
+                case 45:
+                    reader.readMember(optional: &v45)
+                case 46:
+                    reader.readMember(optional: &v46)
+                case 47:
+                    reader.readMember(optional: &v47)
+                case 48:
+                    reader.readMember(optional: &v48)
+                case 49:
+                    reader.readMember(optional: &v49)
+                case 50:
+                    reader.readMember(optional: &v50)
+                case 51:
+                    reader.readMember(optional: &v51)
+                case 52:
+                    reader.readMember(optional: &v52)
+                case 53:
+                    reader.readMember(optional: &v53)
                 default:
                     reader.skipMember()
                 }
             }
             try reader.endMembers()
             self.text = v0
+            self.uuid = v1
+            self.day = v2
+            self.moment = v3
+            self.bytes = v4
+            self.plainByte = v5
+            self.page = v6
+            self.whole = v7
+            self.small = v8
+            self.big = v9
+            self.odd = v10
+            self.number = v11
+            self.single = v12
+            self.chosen = v13
+            self.flag = v14
+            self.certain = v15
+            self.anything = v16
+            self.object = v17
+            self.list = v18
+            self.tuple = v19
+            self.untyped = v20
+            self.constant = v21
+            self.fixed = v22
+            self.limited = v23
+            self.__maybe = v24.map { .init($0) }
+            self.__lists = v25.map { .init($0) }
+            self.colour = v26
+            self.rank = v27
+            self.blank = v28
+            self.openColour = v29
+            self.plain = v30
+            self.closed = v31
+            self.open = v32
+            self.counts = v33
+            self.gaps = v34
+            self.points = v35
+            self.named = v36
+            self.both = v37
+            self.wrapped = v38
+            self.all = v39
+            self.either = v40
+            self.some = v41
+            self.choice = v42
+            self.__amount = v43.map { .init($0) }
+            self.__pet = v44.map { .init($0) }
+            self.__shape = v45.map { .init($0) }
+            self.perhaps = v46
+            self.possibly = v47
+            self.chain = v48
+            self.tree = v49
+            self.family = v50
+            self.hen = v51
+            self.doll = v52
+            self.__names = v53.map { .init($0) }
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
+            writer.member("all", value: self.all)
+            writer.member("amount", value: self.__amount?.value)
+            writer.member("anything", value: self.anything)
+            writer.member("big", int64: self.big)
+            writer.member("blank", value: self.blank)
+            writer.member("both", value: self.both)
+            writer.member("bytes", value: self.bytes)
+            writer.member("certain", bool: self.certain)
+            writer.member("chain", value: self.chain)
+            writer.member("choice", value: self.choice)
+            writer.member("chosen", double: self.chosen)
+            writer.member("closed", value: self.closed)
+            writer.member("colour", value: self.colour)
+            writer.member("constant", value: self.constant)
+            writer.member("counts", value: self.counts)
+            writer.member("day", string: self.day)
+            writer.member("doll", value: self.doll)
+            writer.member("either", value: self.either)
+            writer.member("family", value: self.family)
+            writer.member("fixed", value: self.fixed)
+            writer.member("flag", bool: self.flag)
+            writer.member("gaps", value: self.gaps)
+            writer.member("hen", value: self.hen)
+            writer.member("limited", string: self.limited)
+            writer.member("list", value: self.list)
+            writer.member("lists", value: self.__lists?.value)
+            writer.member("maybe", value: self.__maybe?.value)
+            writer.member("moment", date: self.moment)
+            writer.member("named", value: self.named)
+            writer.member("names", value: self.__names?.value)
+            writer.member("number", double: self.number)
+            writer.member("object", value: self.object)
+            writer.member("odd", int: self.odd)
+            writer.member("open", value: self.open)
+            writer.member("openColour", value: self.openColour)
+            writer.member("page", string: self.page)
+            writer.member("perhaps", value: self.perhaps)
+            writer.member("pet", value: self.__pet?.value)
+            writer.member("plain", value: self.plain)
+            writer.member("plainByte", string: self.plainByte)
+            writer.member("points", value: self.points)
+            writer.member("possibly", value: self.possibly)
+            writer.member("rank", value: self.rank)
+            writer.member("shape", value: self.__shape?.value)
+            writer.member("single", float: self.single)
+            writer.member("small", int32: self.small)
+            writer.member("some", value: self.some)
             writer.member("text", string: self.text)
+            writer.member("tree", value: self.tree)
+            writer.member("tuple", value: self.tuple)
+            writer.member("untyped", value: self.untyped)
+            writer.member("uuid", string: self.uuid)
+            writer.member("whole", int: self.whole)
+            writer.member("wrapped", value: self.wrapped)
+            writer.endObject()
+        }
+    }
+    typealias NullableText = Swift.String
+    typealias Text = Swift.String
+    struct Maybe: StreamingJSON.JSONCodable, Swift.Sendable {
+        var needed: Swift.String?
+        var referred: Components.Schemas.NullableText?
+        var plain: Components.Schemas.Text
+        var preset: Swift.Int
+        var absent: Swift.String?
+        var given: Swift.String?
+        var secret: Swift.String?
+        /// Creates a `Maybe`.
+        init(
+            needed: Swift.String? = nil,
+            referred: Components.Schemas.NullableText? = nil,
+            plain: Components.Schemas.Text,
+            preset: Swift.Int,
+            absent: Swift.String? = nil,
+            given: Swift.String? = nil,
+            secret: Swift.String? = nil
+        ) {
+            self.needed = needed
+            self.referred = referred
+            self.plain = plain
+            self.preset = preset
+            self.absent = absent
+            self.given = given
+            self.secret = secret
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case needed = "needed"
+            case referred = "referred"
+            case plain = "plain"
+            case preset = "preset"
+            case absent = "absent"
+            case given = "given"
+            case secret = "secret"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("needed", "referred", "plain", "preset", "absent", "given", "secret")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.NullableText? = nil
+            var v2: Components.Schemas.Text? = nil
+            var v3: Swift.Int? = nil
+            var v4: Swift.String? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(optional: &v0)
+                case 1:
+                    reader.readString(optional: &v1)
+                case 2:
+                    reader.readString(required: &v2)
+                case 3:
+                    reader.readInt(required: &v3)
+                case 4:
+                    reader.readString(optional: &v4)
+                case 5:
+                    reader.readString(optional: &v5)
+                case 6:
+                    reader.readString(optional: &v6)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v2, let v3 else {
+                throw reader.missingMember(of: ["plain", "preset"], since: start, in: "Maybe")
+            }
+            self.needed = v0
+            self.referred = v1
+            self.plain = v2
+            self.preset = v3
+            self.absent = v4
+            self.given = v5
+            self.secret = v6
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("absent", string: self.absent)
+            writer.member("given", string: self.given)
+            writer.member("needed", string: self.needed)
+            writer.member("plain", string: self.plain)
+            writer.member("preset", int: self.preset)
+            writer.member("referred", string: self.referred)
+            writer.member("secret", string: self.secret)
+            writer.endObject()
+        }
+    }
+    struct Lists: StreamingJSON.JSONCodable, Swift.Sendable {
+        typealias objectsPayload = [Components.Schemas.Lists.objectsPayloadPayload]
+        struct objectsPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var a: Swift.Int?
+            /// Creates a `objectsPayloadPayload`.
+            init(a: Swift.Int? = nil) {
+                self.a = a
+            }
+            enum CodingKeys: Swift.String, Swift.CodingKey {
+                case a = "a"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readInt(optional: &v0)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                self.a = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("a", int: self.a)
+                writer.endObject()
+            }
+        }
+        typealias enumsPayload = [Components.Schemas.Lists.enumsPayloadPayload]
+        enum enumsPayloadPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case p = "p"
+            case q = "q"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        typealias mapsPayload = [Components.Schemas.Lists.mapsPayloadPayload]
+        struct mapsPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Swift.Int]
+            /// Creates a `mapsPayloadPayload`.
+            init(additionalProperties: [Swift.String: Swift.Int] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Swift.Int] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        var gaps: [Swift.String?]?
+        var nested: [[Swift.Int]]?
+        var objects: Components.Schemas.Lists.objectsPayload?
+        var enums: Components.Schemas.Lists.enumsPayload?
+        var moments: [OpenAPISwiftRuntime.OpenAPIDate]?
+        var maps: Components.Schemas.Lists.mapsPayload?
+        /// Creates a `Lists`.
+        init(
+            gaps: [Swift.String?]? = nil,
+            nested: [[Swift.Int]]? = nil,
+            objects: Components.Schemas.Lists.objectsPayload? = nil,
+            enums: Components.Schemas.Lists.enumsPayload? = nil,
+            moments: [OpenAPISwiftRuntime.OpenAPIDate]? = nil,
+            maps: Components.Schemas.Lists.mapsPayload? = nil
+        ) {
+            self.gaps = gaps
+            self.nested = nested
+            self.objects = objects
+            self.enums = enums
+            self.moments = moments
+            self.maps = maps
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case gaps = "gaps"
+            case nested = "nested"
+            case objects = "objects"
+            case enums = "enums"
+            case moments = "moments"
+            case maps = "maps"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("gaps", "nested", "objects", "enums", "moments", "maps")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Swift.String?]? = nil
+            var v1: [[Swift.Int]]? = nil
+            var v2: Components.Schemas.Lists.objectsPayload? = nil
+            var v3: Components.Schemas.Lists.enumsPayload? = nil
+            var v4: [OpenAPISwiftRuntime.OpenAPIDate]? = nil
+            var v5: Components.Schemas.Lists.mapsPayload? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                case 2:
+                    reader.readMember(optional: &v2)
+                case 3:
+                    reader.readMember(optional: &v3)
+                case 4:
+                    reader.readMember(optional: &v4, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [OpenAPISwiftRuntime.OpenAPIDate] in try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) })
+                case 5:
+                    reader.readMember(optional: &v5)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.gaps = v0
+            self.nested = v1
+            self.objects = v2
+            self.enums = v3
+            self.moments = v4
+            self.maps = v5
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("enums", value: self.enums)
+            writer.member("gaps", value: self.gaps)
+            writer.member("maps", value: self.maps)
+            writer.member("moments", value: self.moments, { (value: [OpenAPISwiftRuntime.OpenAPIDate], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) })
+            writer.member("nested", value: self.nested)
+            writer.member("objects", value: self.objects)
+            writer.endObject()
+        }
+    }
+    enum Rank: Swift.Int, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case _0 = 0
+        case _10 = 10
+        case _n5 = -5
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    enum Blank: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case full = "full"
+        case _empty = ""
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    struct OpenColour: StreamingJSON.JSONCodable, Swift.Sendable {
+        enum Value1Payload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case red = "red"
+            case blue = "blue"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        var value1: Components.Schemas.OpenColour.Value1Payload?
+        var value2: Swift.String?
+        /// Creates a `OpenColour`.
+        init(value1: Components.Schemas.OpenColour.Value1Payload? = nil, value2: Swift.String? = nil) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            var isMatched: Swift.Bool = false
+            let v0: Components.Schemas.OpenColour.Value1Payload? = reader.attempt(Components.Schemas.OpenColour.Value1Payload.self)
+            if v0 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v1: Swift.String? = reader.attempt(Swift.String.self)
+            if v1 != nil { isMatched = true }
+            reader.rewind(to: start)
+            try reader.endAttempts(matched: isMatched, in: "OpenColour")
+            self.value1 = v0
+            self.value2 = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2]) { return }
+            if let value: Components.Schemas.OpenColour.Value1Payload = self.value1 {
+                writer.write(value)
+                return
+            }
+            if let value: Swift.String = self.value2 {
+                writer.write(value)
+                return
+            }
+            writer.failEmpty("OpenColour")
+        }
+    }
+    struct Closed: StreamingJSON.JSONCodable, Swift.Sendable {
+        var a: Swift.Int
+        /// Creates a `Closed`.
+        init(a: Swift.Int) {
+            self.a = a
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readInt(required: &v0)
+                default:
+                    reader.refuseMember(in: "Closed")
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["a"], since: start, in: "Closed")
+            }
+            self.a = v0
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("a", int: self.a)
+            writer.endObject()
+        }
+    }
+    struct Open: StreamingJSON.JSONCodable, Swift.Sendable {
+        var a: Swift.Int?
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer
+        /// Creates a `Open`.
+        init(a: Swift.Int? = nil, additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()) {
+            self.a = a
+            self.additionalProperties = additionalProperties
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readInt(optional: &v0)
+                default:
+                    reader.readMember(into: &additional)
+                }
+            }
+            try reader.endMembers()
+            self.a = v0
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.member("a", int: self.a)
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
+    struct Counts: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Swift.Int]
+        /// Creates a `Counts`.
+        init(additionalProperties: [Swift.String: Swift.Int] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Swift.Int] = .init()
+            reader.beginMembers()
+            while reader.nextMember() {
+                reader.readMember(into: &additional)
+            }
+            try reader.endMembers()
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
+    struct Gaps: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Swift.String?]
+        /// Creates a `Gaps`.
+        init(additionalProperties: [Swift.String: Swift.String?] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Swift.String?] = .init()
+            reader.beginMembers()
+            while reader.nextMember() {
+                reader.readMember(into: &additional)
+            }
+            try reader.endMembers()
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
+    struct Points: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Components.Schemas.Point]
+        /// Creates a `Points`.
+        init(additionalProperties: [Swift.String: Components.Schemas.Point] = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: [Swift.String: Components.Schemas.Point] = .init()
+            reader.beginMembers()
+            while reader.nextMember() {
+                reader.readMember(into: &additional)
+            }
+            try reader.endMembers()
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
+    struct Named: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct additionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var n: Swift.Int
+            /// Creates a `additionalPropertiesPayload`.
+            init(n: Swift.Int) {
+                self.n = n
+            }
+            enum CodingKeys: Swift.String, Swift.CodingKey {
+                case n = "n"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readInt(required: &v0)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["n"], since: start, in: "additionalPropertiesPayload")
+                }
+                self.n = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("n", int: self.n)
+                writer.endObject()
+            }
+        }
+        var a: Swift.String?
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload]
+        /// Creates a `Named`.
+        init(
+            a: Swift.String? = nil,
+            additionalProperties: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload] = .init()
+        ) {
+            self.a = a
+            self.additionalProperties = additionalProperties
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var additional: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload] = .init()
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(optional: &v0)
+                default:
+                    reader.readMember(into: &additional)
+                }
+            }
+            try reader.endMembers()
+            self.a = v0
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.member("a", string: self.a)
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
+    struct Both: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var z: Swift.Int
+            var w: Swift.Int?
+            /// Creates a `Value2Payload`.
+            init(z: Swift.Int, w: Swift.Int? = nil) {
+                self.z = z
+                self.w = w
+            }
+            enum CodingKeys: Swift.String, Swift.CodingKey {
+                case z = "z"
+                case w = "w"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("z", "w")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                var v1: Swift.Int? = nil
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readInt(required: &v0)
+                    case 1:
+                        reader.readInt(optional: &v1)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["z"], since: start, in: "Value2Payload")
+                }
+                self.z = v0
+                self.w = v1
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("w", int: self.w)
+                writer.member("z", int: self.z)
+                writer.endObject()
+            }
+        }
+        var value1: Components.Schemas.Point
+        var value2: Components.Schemas.Both.Value2Payload
+        /// Creates a `Both`.
+        init(value1: Components.Schemas.Point, value2: Components.Schemas.Both.Value2Payload) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read(Components.Schemas.Point.self)
+            reader.rewind(to: start)
+            self.value2 = try reader.read(Components.Schemas.Both.Value2Payload.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2]) { return }
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    struct Wrapped: StreamingJSON.JSONCodable, Swift.Sendable {
+        var value1: Components.Schemas.Text
+        /// Creates a `Wrapped`.
+        init(value1: Components.Schemas.Text) {
+            self.value1 = value1
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self.value1 = try reader.read(Components.Schemas.Text.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1]) { return }
+            writer.write(self.value1)
+        }
+    }
+    struct AllKinds: StreamingJSON.JSONCodable, Swift.Sendable {
+        var value1: Components.Schemas.Free
+        var value2: Components.Schemas.Free
+        var value3: Swift.String
+        var value4: [Swift.Int]
+        /// Creates a `AllKinds`.
+        init(
+            value1: Components.Schemas.Free,
+            value2: Components.Schemas.Free,
+            value3: Swift.String,
+            value4: [Swift.Int]
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+            self.value4 = value4
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read(Components.Schemas.Free.self)
+            reader.rewind(to: start)
+            self.value2 = try reader.read(Components.Schemas.Free.self)
+            reader.rewind(to: start)
+            self.value3 = try reader.readString()
+            reader.rewind(to: start)
+            self.value4 = try reader.read([Swift.Int].self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2, self.value3, self.value4]) { return }
+            writer.write(self.value3)
+        }
+    }
+    struct SomeKinds: StreamingJSON.JSONCodable, Swift.Sendable {
+        var value1: OpenAPISwiftRuntime.OpenAPIObjectContainer?
+        var value2: Swift.String?
+        var value3: [Swift.Int]?
+        /// Creates a `SomeKinds`.
+        init(
+            value1: OpenAPISwiftRuntime.OpenAPIObjectContainer? = nil,
+            value2: Swift.String? = nil,
+            value3: [Swift.Int]? = nil
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            var isMatched: Swift.Bool = false
+            let v0: OpenAPISwiftRuntime.OpenAPIObjectContainer? = reader.attempt(OpenAPISwiftRuntime.OpenAPIObjectContainer.self)
+            if v0 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v1: Swift.String? = reader.attempt(Swift.String.self)
+            if v1 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v2: [Swift.Int]? = reader.attempt([Swift.Int].self)
+            if v2 != nil { isMatched = true }
+            reader.rewind(to: start)
+            try reader.endAttempts(matched: isMatched, in: "SomeKinds")
+            self.value1 = v0
+            self.value2 = v1
+            self.value3 = v2
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2, self.value3]) { return }
+            if let value: Swift.String = self.value2 {
+                writer.write(value)
+                return
+            }
+            if let value: [Swift.Int] = self.value3 {
+                writer.write(value)
+                return
+            }
+            writer.writeMerged([self.value1])
+        }
+    }
+    typealias Free = OpenAPISwiftRuntime.OpenAPIValueContainer
+    struct Either: StreamingJSON.JSONCodable, Swift.Sendable {
+        var value1: Components.Schemas.Point?
+        var value2: Components.Schemas.Note?
+        /// Creates a `Either`.
+        init(value1: Components.Schemas.Point? = nil, value2: Components.Schemas.Note? = nil) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            var isMatched: Swift.Bool = false
+            let v0: Components.Schemas.Point? = reader.attempt(Components.Schemas.Point.self)
+            if v0 != nil { isMatched = true }
+            reader.rewind(to: start)
+            let v1: Components.Schemas.Note? = reader.attempt(Components.Schemas.Note.self)
+            if v1 != nil { isMatched = true }
+            reader.rewind(to: start)
+            try reader.endAttempts(matched: isMatched, in: "Either")
+            self.value1 = v0
+            self.value2 = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2]) { return }
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    indirect enum Choice: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct Case4Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var c: Swift.Int
+            /// Creates a `Case4Payload`.
+            init(c: Swift.Int) {
+                self.c = c
+            }
+            enum CodingKeys: Swift.String, Swift.CodingKey {
+                case c = "c"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readInt(required: &v0)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                guard let v0 else {
+                    throw reader.missingMember(of: ["c"], since: start, in: "Case4Payload")
+                }
+                self.c = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("c", int: self.c)
+                writer.endObject()
+            }
+        }
+        case case1(Swift.String)
+        case case2(Swift.Int)
+        case Note(Components.Schemas.Note)
+        case case4(Components.Schemas.Choice.Case4Payload)
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Swift.String = reader.attempt(Swift.String.self) {
+                self = .case1(value)
+                return
+            }
+            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+                self = .case2(value)
+                return
+            }
+            if let value: Components.Schemas.Note = reader.attempt(Components.Schemas.Note.self) {
+                self = .Note(value)
+                return
+            }
+            if let value: Components.Schemas.Choice.Case4Payload = reader.attempt(Components.Schemas.Choice.Case4Payload.self) {
+                self = .case4(value)
+                return
+            }
+            throw reader.noMatch(in: "Choice")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .case1(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .case2(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            case .Note(let value):
+                if writer.collects([2, value]) { return }
+                writer.write(value)
+            case .case4(let value):
+                if writer.collects([3, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    enum Amount: StreamingJSON.JSONCodable, Swift.Sendable {
+        case case1(Swift.Int)
+        case case2(Swift.Double)
+        case case3(Swift.Bool)
+        case case4([Swift.String])
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+                self = .case1(value)
+                return
+            }
+            if let value: Swift.Double = reader.attempt(Swift.Double.self) {
+                self = .case2(value)
+                return
+            }
+            if let value: Swift.Bool = reader.attempt(Swift.Bool.self) {
+                self = .case3(value)
+                return
+            }
+            if let value: [Swift.String] = reader.attempt([Swift.String].self) {
+                self = .case4(value)
+                return
+            }
+            throw reader.noMatch(in: "Amount")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .case1(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .case2(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            case .case3(let value):
+                if writer.collects([2, value]) { return }
+                writer.write(value)
+            case .case4(let value):
+                if writer.collects([3, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    struct Cat: StreamingJSON.JSONCodable, Swift.Sendable {
+        var kind: Swift.String
+        var lives: Swift.Int?
+        /// Creates a `Cat`.
+        init(kind: Swift.String, lives: Swift.Int? = nil) {
+            self.kind = kind
+            self.lives = lives
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case kind = "kind"
+            case lives = "lives"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "lives")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Int? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readInt(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["kind"], since: start, in: "Cat")
+            }
+            self.kind = v0
+            self.lives = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("kind", string: self.kind)
+            writer.member("lives", int: self.lives)
+            writer.endObject()
+        }
+    }
+    struct Dog: StreamingJSON.JSONCodable, Swift.Sendable {
+        var kind: Swift.String
+        var tricks: [Swift.String]?
+        /// Creates a `Dog`.
+        init(kind: Swift.String, tricks: [Swift.String]? = nil) {
+            self.kind = kind
+            self.tricks = tricks
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case kind = "kind"
+            case tricks = "tricks"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "tricks")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Swift.String]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["kind"], since: start, in: "Dog")
+            }
+            self.kind = v0
+            self.tricks = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("kind", string: self.kind)
+            writer.member("tricks", value: self.tricks)
+            writer.endObject()
+        }
+    }
+    enum Pet: StreamingJSON.JSONCodable, Swift.Sendable {
+        case dog(Components.Schemas.Dog)
+        case Kitten(Components.Schemas.Cat)
+        case tom_hyphen_cat(Components.Schemas.Cat)
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case kind = "kind"
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Pet")
+            switch tag {
+            case "dog":
+                self = .dog(try reader.read(Components.Schemas.Dog.self))
+            case "Kitten":
+                self = .Kitten(try reader.read(Components.Schemas.Cat.self))
+            case "tom-cat":
+                self = .tom_hyphen_cat(try reader.read(Components.Schemas.Cat.self))
+            default:
+                throw reader.unknownDiscriminator(tag, in: "Pet")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .dog(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .Kitten(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            case .tom_hyphen_cat(let value):
+                if writer.collects([2, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    struct Circle: StreamingJSON.JSONCodable, Swift.Sendable {
+        var _type: Swift.String
+        var r: Swift.Double?
+        /// Creates a `Circle`.
+        init(_type: Swift.String, r: Swift.Double? = nil) {
+            self._type = _type
+            self.r = r
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case _type = "type"
+            case r = "r"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "r")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Double? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readDouble(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["type"], since: start, in: "Circle")
+            }
+            self._type = v0
+            self.r = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("r", double: self.r)
+            writer.member("type", string: self._type)
+            writer.endObject()
+        }
+    }
+    struct Square: StreamingJSON.JSONCodable, Swift.Sendable {
+        var _type: Swift.String
+        var a: Swift.Double?
+        /// Creates a `Square`.
+        init(_type: Swift.String, a: Swift.Double? = nil) {
+            self._type = _type
+            self.a = a
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case _type = "type"
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Double? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readDouble(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["type"], since: start, in: "Square")
+            }
+            self._type = v0
+            self.a = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("a", double: self.a)
+            writer.member("type", string: self._type)
+            writer.endObject()
+        }
+    }
+    enum Shape: StreamingJSON.JSONCodable, Swift.Sendable {
+        case Circle(Components.Schemas.Circle)
+        case Square(Components.Schemas.Square)
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case _type = "type"
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let tag: Swift.String = try reader.peekDiscriminator("type", in: "Shape")
+            switch tag {
+            case "Circle", "#/components/schemas/Circle":
+                self = .Circle(try reader.read(Components.Schemas.Circle.self))
+            case "Square", "#/components/schemas/Square":
+                self = .Square(try reader.read(Components.Schemas.Square.self))
+            default:
+                throw reader.unknownDiscriminator(tag, in: "Shape")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .Circle(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .Square(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    struct Chain: StreamingJSON.JSONCodable, Swift.Sendable {
+        var id: Swift.Int
+        private var __parent: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Chain>?
+        var parent: Components.Schemas.Chain? {
+            get {
+                self.__parent?.value
+            }
+            set {
+                self.__parent = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Chain`.
+        init(id: Swift.Int, parent: Components.Schemas.Chain? = nil) {
+            self.id = id
+            self.__parent = parent.map { .init($0) }
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case id = "id"
+            case parent = "parent"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "parent")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            var v1: Components.Schemas.Chain? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readInt(required: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["id"], since: start, in: "Chain")
+            }
+            self.id = v0
+            self.__parent = v1.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("id", int: self.id)
+            writer.member("parent", value: self.__parent?.value)
+            writer.endObject()
+        }
+    }
+    indirect enum Tree: StreamingJSON.JSONCodable, Swift.Sendable {
+        case Branch(Components.Schemas.Branch)
+        case case2(Swift.String)
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Components.Schemas.Branch = reader.attempt(Components.Schemas.Branch.self) {
+                self = .Branch(value)
+                return
+            }
+            if let value: Swift.String = reader.attempt(Swift.String.self) {
+                self = .case2(value)
+                return
+            }
+            throw reader.noMatch(in: "Tree")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .Branch(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .case2(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    struct Branch: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __left: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Tree>
+        var left: Components.Schemas.Tree {
+            get {
+                self.__left.value
+            }
+            set {
+                self.__left = .init(newValue)
+            }
+        }
+        private var __right: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Tree>?
+        var right: Components.Schemas.Tree? {
+            get {
+                self.__right?.value
+            }
+            set {
+                self.__right = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Branch`.
+        init(left: Components.Schemas.Tree, right: Components.Schemas.Tree? = nil) {
+            self.__left = .init(left)
+            self.__right = right.map { .init($0) }
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case left = "left"
+            case right = "right"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("left", "right")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Tree? = nil
+            var v1: Components.Schemas.Tree? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["left"], since: start, in: "Branch")
+            }
+            self.__left = .init(v0)
+            self.__right = v1.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("left", value: self.__left.value)
+            writer.member("right", value: self.__right?.value)
+            writer.endObject()
+        }
+    }
+    struct Family: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct byNamePayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Components.Schemas.Family]
+            /// Creates a `byNamePayload`.
+            init(additionalProperties: [Swift.String: Components.Schemas.Family] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Components.Schemas.Family] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        var name: Swift.String
+        var children: [Components.Schemas.Family]?
+        var byName: Components.Schemas.Family.byNamePayload?
+        /// Creates a `Family`.
+        init(
+            name: Swift.String,
+            children: [Components.Schemas.Family]? = nil,
+            byName: Components.Schemas.Family.byNamePayload? = nil
+        ) {
+            self.name = name
+            self.children = children
+            self.byName = byName
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case name = "name"
+            case children = "children"
+            case byName = "byName"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "children", "byName")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Components.Schemas.Family]? = nil
+            var v2: Components.Schemas.Family.byNamePayload? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                case 2:
+                    reader.readMember(optional: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["name"], since: start, in: "Family")
+            }
+            self.name = v0
+            self.children = v1
+            self.byName = v2
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("byName", value: self.byName)
+            writer.member("children", value: self.children)
+            writer.member("name", string: self.name)
+            writer.endObject()
+        }
+    }
+    struct Hen: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __egg: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Egg>?
+        var egg: Components.Schemas.Egg? {
+            get {
+                self.__egg?.value
+            }
+            set {
+                self.__egg = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Hen`.
+        init(egg: Components.Schemas.Egg? = nil) {
+            self.__egg = egg.map { .init($0) }
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case egg = "egg"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("egg")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Egg? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.__egg = v0.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("egg", value: self.__egg?.value)
+            writer.endObject()
+        }
+    }
+    struct Egg: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __hen: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Hen>?
+        var hen: Components.Schemas.Hen? {
+            get {
+                self.__hen?.value
+            }
+            set {
+                self.__hen = newValue.map { .init($0) }
+            }
+        }
+        var weight: Swift.Int?
+        /// Creates a `Egg`.
+        init(hen: Components.Schemas.Hen? = nil, weight: Swift.Int? = nil) {
+            self.__hen = hen.map { .init($0) }
+            self.weight = weight
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case hen = "hen"
+            case weight = "weight"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("hen", "weight")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Hen? = nil
+            var v1: Swift.Int? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                case 1:
+                    reader.readInt(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.__hen = v0.map { .init($0) }
+            self.weight = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("hen", value: self.__hen?.value)
+            writer.member("weight", int: self.weight)
+            writer.endObject()
+        }
+    }
+    struct Doll: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            private var __inner: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Doll>?
+            var inner: Components.Schemas.Doll? {
+                get {
+                    self.__inner?.value
+                }
+                set {
+                    self.__inner = newValue.map { .init($0) }
+                }
+            }
+            /// Creates a `Value1Payload`.
+            init(inner: Components.Schemas.Doll? = nil) {
+                self.__inner = inner.map { .init($0) }
+            }
+            enum CodingKeys: Swift.String, Swift.CodingKey {
+                case inner = "inner"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("inner")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Components.Schemas.Doll? = nil
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readMember(optional: &v0)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                self.__inner = v0.map { .init($0) }
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("inner", value: self.__inner?.value)
+                writer.endObject()
+            }
+        }
+        struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var size: Swift.Int?
+            /// Creates a `Value2Payload`.
+            init(size: Swift.Int? = nil) {
+                self.size = size
+            }
+            enum CodingKeys: Swift.String, Swift.CodingKey {
+                case size = "size"
+            }
+            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("size")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readInt(optional: &v0)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                self.size = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("size", int: self.size)
+                writer.endObject()
+            }
+        }
+        var value1: Components.Schemas.Doll.Value1Payload
+        var value2: Components.Schemas.Doll.Value2Payload
+        /// Creates a `Doll`.
+        init(value1: Components.Schemas.Doll.Value1Payload, value2: Components.Schemas.Doll.Value2Payload) {
+            self.value1 = value1
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read(Components.Schemas.Doll.Value1Payload.self)
+            reader.rewind(to: start)
+            self.value2 = try reader.read(Components.Schemas.Doll.Value2Payload.self)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2]) { return }
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    struct Names: StreamingJSON.JSONCodable, Swift.Sendable {
+        var _dollar_type: Swift.String?
+        var _self: Swift.String?
+        var _Self: Swift.String?
+        var _init: Swift.String?
+        var _1st: Swift.String?
+        var a_hyphen_b: Swift.String?
+        var a_space_b: Swift.String?
+        var é: Swift.String?
+        var quo_quot_te: Swift.String?
+        var back_bsol_slash: Swift.String?
+        var description: Swift.String?
+        var hashValue: Swift.String?
+        var value: Swift.String?
+        var reader: Swift.String?
+        var writer: Swift.String?
+        var key: Swift.String?
+        var json: Swift.String?
+        var v0: Swift.String?
+        /// Creates a `Names`.
+        init(
+            _dollar_type: Swift.String? = nil,
+            _self: Swift.String? = nil,
+            _Self: Swift.String? = nil,
+            _init: Swift.String? = nil,
+            _1st: Swift.String? = nil,
+            a_hyphen_b: Swift.String? = nil,
+            a_space_b: Swift.String? = nil,
+            é: Swift.String? = nil,
+            quo_quot_te: Swift.String? = nil,
+            back_bsol_slash: Swift.String? = nil,
+            description: Swift.String? = nil,
+            hashValue: Swift.String? = nil,
+            value: Swift.String? = nil,
+            reader: Swift.String? = nil,
+            writer: Swift.String? = nil,
+            key: Swift.String? = nil,
+            json: Swift.String? = nil,
+            v0: Swift.String? = nil
+        ) {
+            self._dollar_type = _dollar_type
+            self._self = _self
+            self._Self = _Self
+            self._init = _init
+            self._1st = _1st
+            self.a_hyphen_b = a_hyphen_b
+            self.a_space_b = a_space_b
+            self.é = é
+            self.quo_quot_te = quo_quot_te
+            self.back_bsol_slash = back_bsol_slash
+            self.description = description
+            self.hashValue = hashValue
+            self.value = value
+            self.reader = reader
+            self.writer = writer
+            self.key = key
+            self.json = json
+            self.v0 = v0
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case _dollar_type = "$type"
+            case _self = "self"
+            case _Self = "Self"
+            case _init = "init"
+            case _1st = "1st"
+            case a_hyphen_b = "a-b"
+            case a_space_b = "a b"
+            case é = "é"
+            case quo_quot_te = "quo\"te"
+            case back_bsol_slash = "back\\slash"
+            case description = "description"
+            case hashValue = "hashValue"
+            case value = "value"
+            case reader = "reader"
+            case writer = "writer"
+            case key = "key"
+            case json = "json"
+            case v0 = "v0"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("$type", "self", "Self", "init", "1st", "a-b", "a b", "é", "quo\"te", "back\\slash", "description", "hashValue", "value", "reader", "writer", "key", "json", "v0")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: Swift.String? = nil
+            var v4: Swift.String? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            var v7: Swift.String? = nil
+            var v8: Swift.String? = nil
+            var v9: Swift.String? = nil
+            var v10: Swift.String? = nil
+            var v11: Swift.String? = nil
+            var v12: Swift.String? = nil
+            var v13: Swift.String? = nil
+            var v14: Swift.String? = nil
+            var v15: Swift.String? = nil
+            var v16: Swift.String? = nil
+            var v17: Swift.String? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(optional: &v0)
+                case 1:
+                    reader.readString(optional: &v1)
+                case 2:
+                    reader.readString(optional: &v2)
+                case 3:
+                    reader.readString(optional: &v3)
+                case 4:
+                    reader.readString(optional: &v4)
+                case 5:
+                    reader.readString(optional: &v5)
+                case 6:
+                    reader.readString(optional: &v6)
+                case 7:
+                    reader.readString(optional: &v7)
+                case 8:
+                    reader.readString(optional: &v8)
+                case 9:
+                    reader.readString(optional: &v9)
+                case 10:
+                    reader.readString(optional: &v10)
+                case 11:
+                    reader.readString(optional: &v11)
+                case 12:
+                    reader.readString(optional: &v12)
+                case 13:
+                    reader.readString(optional: &v13)
+                case 14:
+                    reader.readString(optional: &v14)
+                case 15:
+                    reader.readString(optional: &v15)
+                case 16:
+                    reader.readString(optional: &v16)
+                case 17:
+                    reader.readString(optional: &v17)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self._dollar_type = v0
+            self._self = v1
+            self._Self = v2
+            self._init = v3
+            self._1st = v4
+            self.a_hyphen_b = v5
+            self.a_space_b = v6
+            self.é = v7
+            self.quo_quot_te = v8
+            self.back_bsol_slash = v9
+            self.description = v10
+            self.hashValue = v11
+            self.value = v12
+            self.reader = v13
+            self.writer = v14
+            self.key = v15
+            self.json = v16
+            self.v0 = v17
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("$type", string: self._dollar_type)
+            writer.member("1st", string: self._1st)
+            writer.member("Self", string: self._Self)
+            writer.member("a b", string: self.a_space_b)
+            writer.member("a-b", string: self.a_hyphen_b)
+            writer.member("back\\slash", string: self.back_bsol_slash)
+            writer.member("description", string: self.description)
+            writer.member("hashValue", string: self.hashValue)
+            writer.member("init", string: self._init)
+            writer.member("json", string: self.json)
+            writer.member("key", string: self.key)
+            writer.member("quo\"te", string: self.quo_quot_te)
+            writer.member("reader", string: self.reader)
+            writer.member("self", string: self._self)
+            writer.member("v0", string: self.v0)
+            writer.member("value", string: self.value)
+            writer.member("writer", string: self.writer)
+            writer.member("é", string: self.é)
+            writer.endObject()
+        }
+    }
+    @available(*, deprecated)
+    struct Old: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __a: Swift.Int?
+        @available(*, deprecated)
+        var a: Swift.Int? {
+            get {
+                self.__a
+            }
+            set {
+                self.__a = newValue
+            }
+        }
+        /// Creates a `Old`.
+        init(a: Swift.Int? = nil) {
+            self.__a = a
+        }
+        enum CodingKeys: Swift.String, Swift.CodingKey {
+            case a = "a"
+        }
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readInt(optional: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.__a = v0
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("a", int: self.__a)
             writer.endObject()
         }
     }
