@@ -227,14 +227,33 @@ let package = Package(
             )
         }
         + [
-            // What generated code does, called as a program would call it.
+            // What generated code does, called as a program would call it; a target for each document.
             .testTarget(
                 name: "OpenAPISwiftBehaviourTests",
                 dependencies: [
+                    "OpenAPISwiftBehaviourSupport",
                     "OpenAPISwiftRuntime",
                     "StreamingJSON",
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ]
+            ),
+            .testTarget(
+                name: "OpenAPISwiftIdiomaticBehaviourTests",
+                dependencies: [
+                    "OpenAPISwiftBehaviourSupport",
+                    "OpenAPISwiftRuntime",
+                    "StreamingJSON",
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                ]
+            ),
+            .target(
+                name: "OpenAPISwiftBehaviourSupport",
+                dependencies: [
+                    "OpenAPISwiftRuntime",
+                    "StreamingJSON",
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                ],
+                path: "Tests/OpenAPISwiftBehaviourSupport"
             ),
             // The Swift of the documentation's pages.
             .testTarget(
