@@ -589,6 +589,7 @@ struct Case {
             namingStrategy: random.pick(NamingStrategy.allCases)
         )
         if random.chance(10) { configuration.filter = DocumentFilter(tags: ["one"], paths: ["/a"], schemas: ["A"]) }
+        configuration.splitsByTag = random.chance(4)
         self.configuration = configuration
         // Private declarations are of no use to a client in another file.
         isSample = configuration.accessModifier != .private && configuration.accessModifier != .fileprivate

@@ -17,6 +17,20 @@ struct DiagnosticsReport {
 
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
+    /// In the order of the documents: what has no place first, then file by file from top to bottom.
+    var sorted: DiagnosticsReport {
+        var files: [String: Int] = [:]
+        for case let location? in diagnostics.map(\.location) where files[location.file] == nil {
+            files[location.file] = files.count + 1
+        }
+        let keys: [[Int]] = diagnostics.enumerated().map { index, diagnostic in
+            guard let location = diagnostic.location else { return [0, 0, 0, index] }
+            return [files[location.file] ?? 0, location.line, location.column, index]
+        }
+        let order: [Int] = diagnostics.indices.sorted { keys[$0].lexicographicallyPrecedes(keys[$1]) }
+        return DiagnosticsReport(diagnostics: order.map { diagnostics[$0] })
+    }
+
     /// One line for each.
     func lines(as format: DiagnosticsFormat) -> [String] {
         switch format {

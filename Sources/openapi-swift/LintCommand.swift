@@ -23,7 +23,7 @@ struct LintCommand: ParsableCommand {
     func run() throws {
         let all: Set<GeneratorConfiguration.Mode> = Set(GeneratorConfiguration.Mode.allCases)
         let result: GeneratorResult = try options.generate(with: try options.configuration(defaultModes: all))
-        let report = DiagnosticsReport(diagnostics: result.diagnostics)
+        let report = DiagnosticsReport(diagnostics: result.diagnostics).sorted
         for line in report.lines(as: options.diagnosticsFormat) { print(line) }
         print(report.summary(of: options.docPath, as: options.diagnosticsFormat))
         if report.hasErrors { throw ExitCode.failure }

@@ -1,3 +1,4 @@
+import Foundation
 import OpenAPISwiftGenerator
 import Testing
 
@@ -87,5 +88,94 @@ struct FilterTests {
             )
             #expect(Generation(document: text).files == generate(filter).files)
         }
+    }
+
+    @Test func everyKindOfComponentIsFollowed() throws {
+        let document = """
+            openapi: 3.1.0
+            info: {title: Test, version: '1'}
+            servers: [{url: /api}]
+            tags: [{name: t}]
+            security: [{key: []}]
+            paths:
+              /a:
+                $ref: '#/components/pathItems/I'
+              /b:
+                get: {operationId: b, responses: {'200': {$ref: '#/components/responses/Unused'}}}
+            components:
+              pathItems:
+                I:
+                  parameters: [{$ref: '#/components/parameters/P'}]
+                  post:
+                    operationId: a
+                    requestBody: {$ref: '#/components/requestBodies/B'}
+                    responses: {'200': {$ref: '#/components/responses/R'}}
+                    callbacks: {c: {$ref: '#/components/callbacks/C'}}
+                  get: {operationId: other, responses: {'200': {$ref: '#/components/responses/Unused'}}}
+              parameters: {P: {name: p, in: query, examples: {e: {$ref: '#/components/examples/E'}}, schema: {type: string}}, Unused: {}}
+              examples: {E: {value: x}, Unused: {}}
+              requestBodies:
+                B:
+                  content:
+                    multipart/form-data:
+                      schema: {type: object, properties: {f: {$ref: '#/components/schemas/F'}}}
+                      encoding: {f: {headers: {X: {$ref: '#/components/headers/H'}}}}
+                Unused: {}
+              headers: {H: {schema: {$ref: '#/components/schemas/InH'}}, Unused: {}}
+              responses:
+                R: {description: x, headers: {Y: {$ref: '#/components/headers/H2'}}, links: {l: {$ref: '#/components/links/L'}}}
+                Unused: {description: x}
+              links: {L: {operationId: a}, Unused: {}}
+              callbacks:
+                C: {'{$url}': {post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/InC'}}}}}}}
+                Unused: {}
+              schemas:
+                F: {not: {$ref: '#/components/schemas/InNot'}, additionalProperties: {$ref: '#/components/schemas/InA'}}
+                InH: {oneOf: [{$ref: '#/components/schemas/InO'}], discriminator: {propertyName: x, mapping: {a: InM}}}
+                InC: {type: string}
+                InNot: {type: string}
+                InA: {type: string}
+                InO: {type: object}
+                InM: {type: object}
+                Unused: {type: string}
+              securitySchemes: {key: {type: http, scheme: basic}}
+            """
+            .replacingOccurrences(of: "headers: {H:", with: "headers: {H2: {schema: {type: string}}, H:")
+        let text: String = try DocumentFilter.filter(
+            [UInt8](document.utf8),
+            named: "openapi.yaml",
+            by: DocumentFilter(operations: ["a"]),
+            as: .yaml
+        )
+        for name in ["P", "E", "B", "H", "H2", "R", "L", "C", "F", "InH", "InC", "InNot", "InA", "InO", "InM"] {
+            #expect(text.contains("    \(name):\n"), "\(name)")
+        }
+        for name in ["Unused", "securitySchemes", "/b", "other"] { #expect(!text.contains(name), "\(name)") }
+        for name in ["servers", "tags", "security", "info"] { #expect(text.contains("\n\(name):\n"), "\(name)") }
+        #expect(text.contains("  /a:\n    parameters:"))
+    }
+
+    @Test func whatIsInOtherFilesIsSelectedToo() throws {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                paths: {/a: {$ref: paths.yaml#/a}, /b: {$ref: paths.yaml#/b}}
+                """,
+            configure: { $0.filter = DocumentFilter(tags: ["one"]) },
+            load: { _ in
+                [UInt8](
+                    """
+                    a: {get: {operationId: getA, tags: [one], responses: {'200': {$ref: '#/R'}}}}
+                    b: {get: {operationId: getB, tags: [two], responses: {'200': {$ref: '#/S'}}}}
+                    R: {description: x}
+                    S: {description: x}
+                    """.utf8
+                )
+            }
+        )
+        #expect(generation.errors == [])
+        #expect(generation.files["Types+Operations.swift"]?.contains("getA") == true)
+        #expect(generation.files["Types+Operations.swift"]?.contains("getB") == false)
+        #expect(generation.files["Types+Responses.swift"]?.contains("enum S") != true)
     }
 }
