@@ -77,15 +77,15 @@ extension Operations {
                 }
                 @frozen
                 package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    package struct JsonPayload: StreamingJSON.JSONCodable, Sendable {
+                    package struct JsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                         package typealias TagListPayload = [Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayloadPayload]
-                        package struct TagListPayloadPayload: StreamingJSON.JSONCodable, Sendable {
+                        package struct TagListPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                             package var tagName: Swift.String?
                             /// Creates a `TagListPayloadPayload`.
                             package init(tagName: Swift.String? = nil) {
                                 self.tagName = tagName
                             }
-                            package enum CodingKeys: Swift.String, CodingKey {
+                            package enum CodingKeys: Swift.String, Swift.CodingKey {
                                 case tagName = "tag_name"
                             }
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tag_name")
@@ -93,23 +93,21 @@ extension Operations {
                                 json reader: inout StreamingJSON.JSONReader
                             ) throws(StreamingJSON.JSONError) {
                                 var v0: Swift.String? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                     switch key {
                                     case 0:
-                                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                        reader.readString(optional: &v0)
                                     default:
-                                        try reader.skipValue()
+                                        reader.skipMember()
                                     }
                                 }
+                                try reader.endMembers()
                                 self.tagName = v0
                             }
                             package func write(json writer: inout StreamingJSON.JSONWriter) {
                                 writer.beginObject()
-                                if let value: Swift.String = self.tagName {
-                                    writer.key("tag_name")
-                                    writer.write(value)
-                                }
+                                writer.member("tag_name", string: self.tagName)
                                 writer.endObject()
                             }
                         }
@@ -123,7 +121,7 @@ extension Operations {
                             self.postTitle = postTitle
                             self.tagList = tagList
                         }
-                        package enum CodingKeys: Swift.String, CodingKey {
+                        package enum CodingKeys: Swift.String, Swift.CodingKey {
                             case postTitle = "post_title"
                             case tagList = "tag_list"
                         }
@@ -131,30 +129,25 @@ extension Operations {
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.String? = nil
                             var v1: Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayload? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                    reader.readString(optional: &v0)
                                 case 1:
-                                    v1 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayload.self)
+                                    reader.readMember(optional: &v1)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
+                            try reader.endMembers()
                             self.postTitle = v0
                             self.tagList = v1
                         }
                         package func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            if let value: Swift.String = self.postTitle {
-                                writer.key("post_title")
-                                writer.write(value)
-                            }
-                            if let value: Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayload = self.tagList {
-                                writer.key("tag_list")
-                                writer.write(value)
-                            }
+                            writer.member("post_title", string: self.postTitle)
+                            writer.member("tag_list", value: self.tagList)
                             writer.endObject()
                         }
                     }
@@ -340,71 +333,67 @@ extension Operations {
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             @frozen
             package enum Body: OpenAPISwiftRuntime.OperationValue {
-                package struct ApplicationVndApiJsonV2Payload: StreamingJSON.JSONCodable, Sendable {
+                package struct ApplicationVndApiJsonV2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
                     package var a: Swift.Int?
                     /// Creates a `ApplicationVndApiJsonV2Payload`.
                     package init(a: Swift.Int? = nil) {
                         self.a = a
                     }
-                    package enum CodingKeys: Swift.String, CodingKey {
+                    package enum CodingKeys: Swift.String, Swift.CodingKey {
                         case a = "a"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.a = v0
                     }
                     package func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.Int = self.a {
-                            writer.key("a")
-                            writer.write(value)
-                        }
+                        writer.member("a", int: self.a)
                         writer.endObject()
                     }
                 }
-                package struct ApplicationVndGithubV3JsonPayload: StreamingJSON.JSONCodable, Sendable {
+                package struct ApplicationVndGithubV3JsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     package var b: Swift.Int?
                     /// Creates a `ApplicationVndGithubV3JsonPayload`.
                     package init(b: Swift.Int? = nil) {
                         self.b = b
                     }
-                    package enum CodingKeys: Swift.String, CodingKey {
+                    package enum CodingKeys: Swift.String, Swift.CodingKey {
                         case b = "b"
                     }
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                reader.readInt(optional: &v0)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
                         self.b = v0
                     }
                     package func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: Swift.Int = self.b {
-                            writer.key("b")
-                            writer.write(value)
-                        }
+                        writer.member("b", int: self.b)
                         writer.endObject()
                     }
                 }
-                package struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                package struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                     package var fullName: Swift.String
                     package var eMails: [Swift.String]?
                     /// Creates a `UrlEncodedFormPayload`.
@@ -412,7 +401,7 @@ extension Operations {
                         self.fullName = fullName
                         self.eMails = eMails
                     }
-                    package enum CodingKeys: Swift.String, CodingKey {
+                    package enum CodingKeys: Swift.String, Swift.CodingKey {
                         case fullName = "full_name"
                         case eMails = "e_mails"
                     }
@@ -420,29 +409,29 @@ extension Operations {
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: [Swift.String]? = nil
-                        try reader.beginObject()
-                        while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                        let start: StreamingJSON.JSONReader.Position = reader.position
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                             switch key {
                             case 0:
-                                v0 = try reader.readString()
+                                reader.readString(required: &v0)
                             case 1:
-                                v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                                reader.readMember(optional: &v1)
                             default:
-                                try reader.skipValue()
+                                reader.skipMember()
                             }
                         }
-                        guard let v0 else { throw reader.missingKey("full_name", in: "UrlEncodedFormPayload") }
+                        try reader.endMembers()
+                        guard let v0 else {
+                            throw reader.missingMember(of: ["full_name"], since: start, in: "UrlEncodedFormPayload")
+                        }
                         self.fullName = v0
                         self.eMails = v1
                     }
                     package func write(json writer: inout StreamingJSON.JSONWriter) {
                         writer.beginObject()
-                        if let value: [Swift.String] = self.eMails {
-                            writer.key("e_mails")
-                            writer.write(value)
-                        }
-                        writer.key("full_name")
-                        writer.write(self.fullName)
+                        writer.member("e_mails", value: self.eMails)
+                        writer.member("full_name", string: self.fullName)
                         writer.endObject()
                     }
                 }
@@ -578,35 +567,33 @@ extension Operations {
             package enum Body: OpenAPISwiftRuntime.OperationValue {
                 @frozen
                 package enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    package struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+                    package struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                         package var n: Swift.Int?
                         /// Creates a `AdditionalPropertiesPayload`.
                         package init(n: Swift.Int? = nil) {
                             self.n = n
                         }
-                        package enum CodingKeys: Swift.String, CodingKey {
+                        package enum CodingKeys: Swift.String, Swift.CodingKey {
                             case n = "n"
                         }
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                    reader.readInt(optional: &v0)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
+                            try reader.endMembers()
                             self.n = v0
                         }
                         package func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            if let value: Swift.Int = self.n {
-                                writer.key("n")
-                                writer.write(value)
-                            }
+                            writer.member("n", int: self.n)
                             writer.endObject()
                         }
                     }
@@ -637,13 +624,13 @@ extension Operations {
                         }
                     }
                     package struct ExtraInfoPayload: OpenAPISwiftRuntime.OperationValue {
-                        package struct BodyPayload: StreamingJSON.JSONCodable, Sendable {
+                        package struct BodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                             package var someKey: Swift.Int?
                             /// Creates a `BodyPayload`.
                             package init(someKey: Swift.Int? = nil) {
                                 self.someKey = someKey
                             }
-                            package enum CodingKeys: Swift.String, CodingKey {
+                            package enum CodingKeys: Swift.String, Swift.CodingKey {
                                 case someKey = "some_key"
                             }
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("some_key")
@@ -651,23 +638,21 @@ extension Operations {
                                 json reader: inout StreamingJSON.JSONReader
                             ) throws(StreamingJSON.JSONError) {
                                 var v0: Swift.Int? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                     switch key {
                                     case 0:
-                                        v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                                        reader.readInt(optional: &v0)
                                     default:
-                                        try reader.skipValue()
+                                        reader.skipMember()
                                     }
                                 }
+                                try reader.endMembers()
                                 self.someKey = v0
                             }
                             package func write(json writer: inout StreamingJSON.JSONWriter) {
                                 writer.beginObject()
-                                if let value: Swift.Int = self.someKey {
-                                    writer.key("some_key")
-                                    writer.write(value)
-                                }
+                                writer.member("some_key", int: self.someKey)
                                 writer.endObject()
                             }
                         }

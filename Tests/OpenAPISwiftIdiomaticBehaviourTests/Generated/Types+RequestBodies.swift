@@ -5,35 +5,33 @@
 package import StreamingJSON
 
 extension Components.RequestBodies {
-    package struct DoItJsonPayload: StreamingJSON.JSONCodable, Sendable {
+    package struct DoItJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
         package var howOften: Swift.Int?
         /// Creates a `DoItJsonPayload`.
         package init(howOften: Swift.Int? = nil) {
             self.howOften = howOften
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case howOften = "how_often"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("how_often")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.howOften = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.howOften {
-                writer.key("how_often")
-                writer.write(value)
-            }
+            writer.member("how_often", int: self.howOften)
             writer.endObject()
         }
     }

@@ -9,35 +9,33 @@ extension Components.Responses {
     package struct NotFound: OpenAPISwiftRuntime.OperationValue {
         @frozen
         package enum Body: OpenAPISwiftRuntime.OperationValue {
-            package struct ApplicationProblemJsonPayload: StreamingJSON.JSONCodable, Sendable {
+            package struct ApplicationProblemJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                 package var errorCode: Swift.Int?
                 /// Creates a `ApplicationProblemJsonPayload`.
                 package init(errorCode: Swift.Int? = nil) {
                     self.errorCode = errorCode
                 }
-                package enum CodingKeys: Swift.String, CodingKey {
+                package enum CodingKeys: Swift.String, Swift.CodingKey {
                     case errorCode = "error_code"
                 }
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("error_code")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                            reader.readInt(optional: &v0)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
+                    try reader.endMembers()
                     self.errorCode = v0
                 }
                 package func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    if let value: Swift.Int = self.errorCode {
-                        writer.key("error_code")
-                        writer.write(value)
-                    }
+                    writer.member("error_code", int: self.errorCode)
                     writer.endObject()
                 }
             }

@@ -6,7 +6,7 @@ package import StreamingJSON
 
 extension Components.Schemas {
     @frozen
-    package enum SortOrder: Swift.String, Codable, Hashable, Sendable, CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+    package enum SortOrder: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
         case newestFirst = "newest-first"
         case oldestFirst = "OLDEST_FIRST"
         case _2nd = "2nd"
@@ -22,71 +22,67 @@ extension Components.Schemas {
     }
     package typealias NullableText = Swift.String
     package typealias User_list = [Components.Schemas.UserListPayload]
-    package struct UserListPayload: StreamingJSON.JSONCodable, Sendable {
+    package struct UserListPayload: StreamingJSON.JSONCodable, Swift.Sendable {
         package var userName: Swift.String?
         /// Creates a `UserListPayload`.
         package init(userName: Swift.String? = nil) {
             self.userName = userName
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case userName = "user_name"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("user_name")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.userName = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.userName {
-                writer.key("user_name")
-                writer.write(value)
-            }
+            writer.member("user_name", string: self.userName)
             writer.endObject()
         }
     }
-    package struct Renewed: StreamingJSON.JSONCodable, Sendable {
+    package struct Renewed: StreamingJSON.JSONCodable, Swift.Sendable {
         package var fresh: Swift.String?
         /// Creates a `Renewed`.
         package init(fresh: Swift.String? = nil) {
             self.fresh = fresh
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case fresh = "old-property"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("old-property")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
+            try reader.endMembers()
             self.fresh = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self.fresh {
-                writer.key("old-property")
-                writer.write(value)
-            }
+            writer.member("old-property", string: self.fresh)
             writer.endObject()
         }
     }
-    package struct CatAnimal: StreamingJSON.JSONCodable, Sendable {
+    package struct CatAnimal: StreamingJSON.JSONCodable, Swift.Sendable {
         package var petType: Swift.String
         package var nineLives: Swift.Int?
         /// Creates a `CatAnimal`.
@@ -94,7 +90,7 @@ extension Components.Schemas {
             self.petType = petType
             self.nineLives = nineLives
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case petType = "pet_type"
             case nineLives = "nine-lives"
         }
@@ -102,65 +98,68 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                    reader.readInt(optional: &v1)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("pet_type", in: "CatAnimal") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["pet_type"], since: start, in: "CatAnimal")
+            }
             self.petType = v0
             self.nineLives = v1
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.Int = self.nineLives {
-                writer.key("nine-lives")
-                writer.write(value)
-            }
-            writer.key("pet_type")
-            writer.write(self.petType)
+            writer.member("nine-lives", int: self.nineLives)
+            writer.member("pet_type", string: self.petType)
             writer.endObject()
         }
     }
-    package struct DogAnimal: StreamingJSON.JSONCodable, Sendable {
+    package struct DogAnimal: StreamingJSON.JSONCodable, Swift.Sendable {
         package var petType: Swift.String
         /// Creates a `DogAnimal`.
         package init(petType: Swift.String) {
             self.petType = petType
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case petType = "pet_type"
         }
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("pet_type")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readString()
+                    reader.readString(required: &v0)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("pet_type", in: "DogAnimal") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["pet_type"], since: start, in: "DogAnimal")
+            }
             self.petType = v0
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.key("pet_type")
-            writer.write(self.petType)
+            writer.member("pet_type", string: self.petType)
             writer.endObject()
         }
     }
     @frozen
-    package enum AnyAnimal: StreamingJSON.JSONCodable, Sendable {
+    package enum AnyAnimal: StreamingJSON.JSONCodable, Swift.Sendable {
         case CatAnimal(Components.Schemas.CatAnimal)
         case DogAnimal(Components.Schemas.DogAnimal)
         case case3(Swift.String)
@@ -182,19 +181,22 @@ extension Components.Schemas {
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .CatAnimal(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .DogAnimal(let value):
+                if writer.collects([1, value]) { return }
                 writer.write(value)
             case .case3(let value):
+                if writer.collects([2, value]) { return }
                 writer.write(value)
             }
         }
     }
     @frozen
-    package enum KnownAnimal: StreamingJSON.JSONCodable, Sendable {
+    package enum KnownAnimal: StreamingJSON.JSONCodable, Swift.Sendable {
         case houseDog(Components.Schemas.DogAnimal)
         case tabby(Components.Schemas.CatAnimal)
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case petType = "pet_type"
         }
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
@@ -211,14 +213,16 @@ extension Components.Schemas {
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             switch self {
             case .houseDog(let value):
+                if writer.collects([0, value]) { return }
                 writer.write(value)
             case .tabby(let value):
+                if writer.collects([1, value]) { return }
                 writer.write(value)
             }
         }
     }
-    package struct Sample: StreamingJSON.JSONCodable, Sendable {
-        package struct NullableMapPayload: StreamingJSON.JSONCodable, Sendable {
+    package struct Sample: StreamingJSON.JSONCodable, Swift.Sendable {
+        package struct NullableMapPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             /// Members of the object that are not listed above, by key.
             package var additionalProperties: [Swift.String: Swift.String?]
             /// Creates a `NullableMapPayload`.
@@ -227,52 +231,47 @@ extension Components.Schemas {
             }
             package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var additional: [Swift.String: Swift.String?] = .init()
-                try reader.beginObject()
-                while let key: Swift.String = try reader.nextKey() {
-                    additional.updateValue(try reader.readNullIfPresent() ? nil : try reader.readString(), forKey: key)
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
                 }
+                try reader.endMembers()
                 self.additionalProperties = additional
             }
             package func write(json writer: inout StreamingJSON.JSONWriter) {
-                writer.beginObject()
-                for name: Swift.String in self.additionalProperties.keys.sorted() {
-                    guard let value: Swift.String? = self.additionalProperties[name] else { continue }
-                    writer.key(name)
-                    writer.write(value)
-                }
-                writer.endObject()
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
             }
         }
-        package struct NestedMapsPayload: StreamingJSON.JSONCodable, Sendable {
-            package struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Sendable {
+        package struct NestedMapsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            package struct AdditionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                 package var deepKey: Swift.Int?
                 /// Creates a `AdditionalPropertiesPayload`.
                 package init(deepKey: Swift.Int? = nil) {
                     self.deepKey = deepKey
                 }
-                package enum CodingKeys: Swift.String, CodingKey {
+                package enum CodingKeys: Swift.String, Swift.CodingKey {
                     case deepKey = "deep_key"
                 }
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep_key")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readNullIfPresent() ? nil : try reader.readInteger(Swift.Int.self)
+                            reader.readInt(optional: &v0)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
+                    try reader.endMembers()
                     self.deepKey = v0
                 }
                 package func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    if let value: Swift.Int = self.deepKey {
-                        writer.key("deep_key")
-                        writer.write(value)
-                    }
+                    writer.member("deep_key", int: self.deepKey)
                     writer.endObject()
                 }
             }
@@ -286,52 +285,47 @@ extension Components.Schemas {
             }
             package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var additional: [Swift.String: Components.Schemas.Sample.NestedMapsPayload.AdditionalPropertiesPayload] = .init()
-                try reader.beginObject()
-                while let key: Swift.String = try reader.nextKey() {
-                    additional.updateValue(try reader.read(Components.Schemas.Sample.NestedMapsPayload.AdditionalPropertiesPayload.self), forKey: key)
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
                 }
+                try reader.endMembers()
                 self.additionalProperties = additional
             }
             package func write(json writer: inout StreamingJSON.JSONWriter) {
-                writer.beginObject()
-                for name: Swift.String in self.additionalProperties.keys.sorted() {
-                    guard let value: Components.Schemas.Sample.NestedMapsPayload.AdditionalPropertiesPayload = self.additionalProperties[name] else { continue }
-                    writer.key(name)
-                    writer.write(value)
-                }
-                writer.endObject()
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
             }
         }
-        package struct MixedUpPayload: StreamingJSON.JSONCodable, Sendable {
-            package struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+        package struct MixedUpPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            package struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
                 package var barksAt: Swift.String?
                 /// Creates a `Value2Payload`.
                 package init(barksAt: Swift.String? = nil) {
                     self.barksAt = barksAt
                 }
-                package enum CodingKeys: Swift.String, CodingKey {
+                package enum CodingKeys: Swift.String, Swift.CodingKey {
                     case barksAt = "barks_at"
                 }
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("barks_at")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                            reader.readString(optional: &v0)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
+                    try reader.endMembers()
                     self.barksAt = v0
                 }
                 package func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    if let value: Swift.String = self.barksAt {
-                        writer.key("barks_at")
-                        writer.write(value)
-                    }
+                    writer.member("barks_at", string: self.barksAt)
                     writer.endObject()
                 }
             }
@@ -352,39 +346,38 @@ extension Components.Schemas {
                 self.value2 = try reader.read(Components.Schemas.Sample.MixedUpPayload.Value2Payload.self)
             }
             package func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
                 writer.writeMerged([self.value1, self.value2])
             }
         }
-        package struct OneOrOtherPayload: StreamingJSON.JSONCodable, Sendable {
-            package struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+        package struct OneOrOtherPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            package struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
                 package var aB: Swift.String?
                 /// Creates a `Value2Payload`.
                 package init(aB: Swift.String? = nil) {
                     self.aB = aB
                 }
-                package enum CodingKeys: Swift.String, CodingKey {
+                package enum CodingKeys: Swift.String, Swift.CodingKey {
                     case aB = "a_b"
                 }
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a_b")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
-                    try reader.beginObject()
-                    while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                         switch key {
                         case 0:
-                            v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                            reader.readString(optional: &v0)
                         default:
-                            try reader.skipValue()
+                            reader.skipMember()
                         }
                     }
+                    try reader.endMembers()
                     self.aB = v0
                 }
                 package func write(json writer: inout StreamingJSON.JSONWriter) {
                     writer.beginObject()
-                    if let value: Swift.String = self.aB {
-                        writer.key("a_b")
-                        writer.write(value)
-                    }
+                    writer.member("a_b", string: self.aB)
                     writer.endObject()
                 }
             }
@@ -412,6 +405,7 @@ extension Components.Schemas {
                 self.value2 = v1
             }
             package func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
                 if let value: Swift.Int = self.value1 {
                     writer.write(value)
                     return
@@ -494,7 +488,7 @@ extension Components.Schemas {
             self.mixedUp = mixedUp
             self.oneOrOther = oneOrOther
         }
-        package enum CodingKeys: Swift.String, CodingKey {
+        package enum CodingKeys: Swift.String, Swift.CodingKey {
             case id = "id"
             case needed = "needed"
             case referred = "referred"
@@ -540,56 +534,60 @@ extension Components.Schemas {
             var v18: Components.Schemas.Renewed? = nil
             var v19: Components.Schemas.Sample.MixedUpPayload? = nil
             var v20: Components.Schemas.Sample.OneOrOtherPayload? = nil
-            try reader.beginObject()
-            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    v0 = try reader.readInteger(Swift.Int.self)
+                    reader.readInt(required: &v0)
                 case 1:
-                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v1)
                 case 2:
-                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.NullableText.self)
+                    reader.readString(optional: &v2)
                 case 3:
-                    v3 = try reader.readNullIfPresent() ? nil : try reader.read(OpenAPISwiftRuntime.Base64EncodedData.self)
+                    reader.readMember(optional: &v3)
                 case 4:
-                    v4 = try reader.readNullIfPresent() ? nil : try reader.readDate()
+                    reader.readDate(optional: &v4)
                 case 5:
-                    v5 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Int?].self)
+                    reader.readMember(optional: &v5)
                 case 6:
-                    v6 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Sample.NullableMapPayload.self)
+                    reader.readMember(optional: &v6)
                 case 7:
-                    v7 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Sample.NestedMapsPayload.self)
+                    reader.readMember(optional: &v7)
                 case 8:
-                    v8 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v8)
                 case 9:
-                    v9 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v9)
                 case 10:
-                    v10 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.String].self)
+                    reader.readMember(optional: &v10)
                 case 11:
-                    v11 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Int].self)
+                    reader.readMember(optional: &v11)
                 case 12:
-                    v12 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v12)
                 case 13:
-                    v13 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                    reader.readString(optional: &v13)
                 case 14:
-                    v14 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.User_list.self)
+                    reader.readMember(optional: &v14)
                 case 15:
-                    v15 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.SortOrder.self)
+                    reader.readMember(optional: &v15)
                 case 16:
-                    v16 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.AnyAnimal.self)
+                    reader.readMember(optional: &v16)
                 case 17:
-                    v17 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.KnownAnimal.self)
+                    reader.readMember(optional: &v17)
                 case 18:
-                    v18 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Renewed.self)
+                    reader.readMember(optional: &v18)
                 case 19:
-                    v19 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Sample.MixedUpPayload.self)
+                    reader.readMember(optional: &v19)
                 case 20:
-                    v20 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Sample.OneOrOtherPayload.self)
+                    reader.readMember(optional: &v20)
                 default:
-                    try reader.skipValue()
+                    reader.skipMember()
                 }
             }
-            guard let v0 else { throw reader.missingKey("id", in: "Sample") }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["id"], since: start, in: "Sample")
+            }
             self.id = v0
             self.needed = v1
             self.referred = v2
@@ -614,88 +612,27 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            if let value: Swift.String = self._commat_context {
-                writer.key("@context")
-                writer.write(value)
-            }
-            if let value: [Swift.Int] = self.ids {
-                writer.key("IDs")
-                writer.write(value)
-            }
-            if let value: [Swift.String] = self.urLs {
-                writer.key("URLs")
-                writer.write(value)
-            }
-            if let value: Swift.String = self._private {
-                writer.key("_private")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.AnyAnimal = self.__animal?.value {
-                writer.key("animal")
-                writer.write(value)
-            }
-            if let value: OpenAPISwiftRuntime.OpenAPIDate = self.createdAt {
-                writer.key("created_at")
-                writer.writeDate(value)
-            }
-            if let value: Swift.String = self.firstName_2 {
-                writer.key("firstName")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.firstName {
-                writer.key("first_name")
-                writer.write(value)
-            }
-            writer.key("id")
-            writer.write(self.id)
-            if let value: Components.Schemas.KnownAnimal = self.known {
-                writer.key("known")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Sample.MixedUpPayload = self.mixedUp {
-                writer.key("mixed_up")
-                writer.write(value)
-            }
-            if let value: Swift.String = self.needed {
-                writer.key("needed")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Sample.NestedMapsPayload = self.nestedMaps {
-                writer.key("nested_maps")
-                writer.write(value)
-            }
-            if let value: [Swift.Int?] = self.nullableItems {
-                writer.key("nullable_items")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Sample.NullableMapPayload = self.nullableMap {
-                writer.key("nullable_map")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Renewed = self.old {
-                writer.key("old")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.Sample.OneOrOtherPayload = self.oneOrOther {
-                writer.key("one_or_other")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.NullableText = self.referred {
-                writer.key("referred")
-                writer.write(value)
-            }
-            if let value: OpenAPISwiftRuntime.Base64EncodedData = self.someBytes {
-                writer.key("some_bytes")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.SortOrder = self.sort {
-                writer.key("sort")
-                writer.write(value)
-            }
-            if let value: Components.Schemas.User_list = self.userList {
-                writer.key("user_list")
-                writer.write(value)
-            }
+            writer.member("@context", string: self._commat_context)
+            writer.member("IDs", value: self.ids)
+            writer.member("URLs", value: self.urLs)
+            writer.member("_private", string: self._private)
+            writer.member("animal", value: self.__animal?.value)
+            writer.member("created_at", date: self.createdAt)
+            writer.member("firstName", string: self.firstName_2)
+            writer.member("first_name", string: self.firstName)
+            writer.member("id", int: self.id)
+            writer.member("known", value: self.known)
+            writer.member("mixed_up", value: self.mixedUp)
+            writer.member("needed", string: self.needed)
+            writer.member("nested_maps", value: self.nestedMaps)
+            writer.member("nullable_items", value: self.nullableItems)
+            writer.member("nullable_map", value: self.nullableMap)
+            writer.member("old", value: self.old)
+            writer.member("one_or_other", value: self.oneOrOther)
+            writer.member("referred", string: self.referred)
+            writer.member("some_bytes", value: self.someBytes)
+            writer.member("sort", value: self.sort)
+            writer.member("user_list", value: self.userList)
             writer.endObject()
         }
     }
