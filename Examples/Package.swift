@@ -6,6 +6,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "MistKit", path: ".."),
+        // What middleware sees: requests, responses and header fields.
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
     ],
@@ -53,6 +55,48 @@ let package = Package(
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
             ],
             path: "CatService/Tests"
+        ),
+
+        // A client library for somebody else's service, with a stub of the service from the same document.
+        .target(
+            name: "Peated",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
+            ],
+            path: "Peated/Client",
+            plugins: [.plugin(name: "OpenAPISwiftPlugin", package: "MistKit")]
+        ),
+        .target(
+            name: "PeatedStub",
+            dependencies: [
+                "Peated",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
+            ],
+            path: "Peated/Stub",
+            plugins: [.plugin(name: "OpenAPISwiftPlugin", package: "MistKit")]
+        ),
+        .executableTarget(
+            name: "PeatedCommand",
+            dependencies: [
+                "Peated", "PeatedStub",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "OpenAPISwiftAsyncHTTPClient", package: "MistKit"),
+                .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
+            ],
+            path: "Peated/Command"
+        ),
+        .testTarget(
+            name: "PeatedTests",
+            dependencies: [
+                "Peated", "PeatedStub",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "OpenAPISwiftAsyncHTTPClient", package: "MistKit"),
+                .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
+            ],
+            path: "Peated/Tests"
         ),
     ]
 )

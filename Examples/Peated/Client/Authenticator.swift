@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import OpenAPISwiftRuntime
+
+/// Hands out the tokens, and renews them once for all requests that need it.
+actor Authenticator {
+    private let store: any CredentialStore
+    private let refresh: @Sendable (_ refreshToken: String) async throws -> Credentials
+    /// The renewal that is under way, and the access token that it is to replace.
+    private var renewal: (rejected: String, task: Task<Credentials, any Error>)?
+
+    init(
+        store: any CredentialStore,
+        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> Credentials
+    ) {
+        self.store = store
+        self.refresh = refresh
+    }
+
+    /// The credentials to send; throws if nobody is logged in.
+    func credentials() async throws -> Credentials {
+        guard let credentials = try await store.load() else {
+            throw PeatedError.unauthorized(message: "Nobody is logged in.")
+        }
+        return credentials
+    }
+
+    /// Takes the credentials of a new session, or forgets those of the old one.
+    func set(_ credentials: Credentials?) async throws {
+        try await store.save(credentials)
+    }
+
+    /// Credentials in place of those that the service rejected.
+    ///
+    /// All who ask for the same while a renewal is under way wait for that one. It is a task of its own, so one of them may
+    /// be cancelled without harm to the others.
+    func replacement(for rejected: Credentials) async throws -> Credentials {
+        while let renewal {
+            if renewal.rejected == rejected.accessToken { return try await renewal.task.value }
+            _ = await renewal.task.result
+        }
+        let task = Task {
+            defer { renewal = nil }
+            return try await renew(rejected)
+        }
+        renewal = (rejected.accessToken, task)
+        return try await task.value
+    }
+
+    private func renew(_ rejected: Credentials) async throws -> Credentials {
+        let current = try await credentials()
+        // Somebody was faster: a request before this one, or another process with the same store.
+        if current.accessToken != rejected.accessToken { return current }
+        let result: Result<Credentials, any Error>
+        do {
+            result = .success(try await refresh(current.refreshToken))
+        } catch {
+            result = .failure(error)
+        }
+        // Who logged out or in while the service was asked meant it.
+        let latest = try await credentials()
+        if latest != current { return latest }
+
+        switch result {
+        case .success(let renewed):
+            try await store.save(renewed)
+        case .failure(let error):
+            // A refused refresh token is of no use any more; one that could not be sent is.
+            if case .unauthorized = PeatedError(error) { try await store.save(nil) }
+        }
+        return try result.get()
+    }
+}
+
+/// Sends the access token with each request, and sends a request again with a new one when it was refused.
+struct BearerTokenMiddleware: ClientMiddleware {
+    let authenticator: Authenticator
+
+    /// What is there for people without a token.
+    private static let openOperations = [
+        Operations.Login.id, Operations.LoginWithGoogle.id, Operations.Refresh.id,
+    ]
+
+    func intercept(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String,
+        next: @Sendable (HTTPRequest, HTTPBody?, URL) async throws -> (HTTPResponse, HTTPBody?)
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        if Self.openOperations.contains(operationID) { return try await next(request, body, baseURL) }
+
+        let credentials = try await authenticator.credentials()
+        let (response, responseBody) = try await next(request.authorized(by: credentials), body, baseURL)
+        guard response.status == .unauthorized else { return (response, responseBody) }
+
+        let replacement = try await authenticator.replacement(for: credentials)
+        try Task.checkCancellation()
+        if let body, body.iterationBehavior == .single {
+            throw PeatedError.unauthorized(
+                message: "The session was renewed, but what was sent can be read only once: send it anew."
+            )
+        }
+        // Refused again, it stays refused.
+        return try await next(request.authorized(by: replacement), body, baseURL)
+    }
+}
+
+extension HTTPRequest {
+    fileprivate func authorized(by credentials: Credentials) -> HTTPRequest {
+        var request = self
+        request.headerFields[.authorization] = "Bearer \(credentials.accessToken)"
+        return request
+    }
+}

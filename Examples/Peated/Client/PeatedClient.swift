@@ -1,0 +1,204 @@
+import Foundation
+import OpenAPISwiftRuntime
+
+/// Somebody who drinks whisky.
+public typealias User = Components.Schemas.User
+/// A whisky.
+public typealias Bottle = Components.Schemas.Bottle
+/// A bottle to be added.
+public typealias NewBottle = Components.Schemas.NewBottle
+/// What somebody found in a glass.
+public typealias Tasting = Components.Schemas.Tasting
+/// A tasting to be added.
+public typealias NewTasting = Components.Schemas.NewTasting
+/// Whose tastings.
+public typealias FeedFilter = Components.Schemas.FeedFilter
+
+/// The service in the words of a program that uses it: no paths, no status codes, no tokens.
+///
+/// ```swift
+/// let peated = PeatedClient(serverURL: url, transport: AsyncHTTPClientTransport())
+/// try await peated.logIn(email: "ada@example.com", password: "slàinte")
+/// for try await tasting in peated.feed(.friends) { print(tasting.bottle.name, tasting.notes ?? "") }
+/// ```
+///
+/// Every method throws `PeatedError` and nothing else.
+public struct PeatedClient: Sendable {
+    private let api: Client
+    private let authenticator: Authenticator
+    private let writer: any TastingWriter
+
+    /// Creates a client.
+    /// - Parameters:
+    ///   - serverURL: The address of the service.
+    ///   - credentials: Where the tokens are kept between requests, or between runs of the program.
+    ///   - transport: What carries requests: sockets, or handlers in this process.
+    ///   - writer: Puts something before the writer that sends at once, such as a queue that keeps what cannot be sent now.
+    public init(
+        serverURL: URL,
+        credentials: any CredentialStore = MemoryCredentialStore(),
+        transport: any ClientTransport,
+        writer: (any TastingWriter) -> any TastingWriter = { $0 }
+    ) {
+        // Without tokens, so that renewing them does not wait for itself.
+        let open = Client(serverURL: serverURL, transport: transport, middlewares: [ProblemMiddleware()])
+        authenticator = Authenticator(store: credentials) { refreshToken in
+            let session = try await open.refresh(body: .json(.init(refreshToken: refreshToken))).ok.body.json
+            return Credentials(session)
+        }
+        // The first is the outermost: a 401 reaches the second one, and becomes an error only if it comes back from there.
+        api = Client(
+            serverURL: serverURL,
+            transport: transport,
+            middlewares: [ProblemMiddleware(), BearerTokenMiddleware(authenticator: authenticator)]
+        )
+        self.writer = writer(DirectTastingWriter(api: api))
+    }
+}
+
+// MARK: Sessions
+
+extension PeatedClient {
+    /// Begins a session with a password.
+    @discardableResult
+    public func logIn(email: String, password: String) async throws(PeatedError) -> User {
+        try await begin { try await api.login(body: .json(.init(email: email, password: password))).ok.body.json }
+    }
+
+    /// Begins a session with the code that Google's sign-in page came back with.
+    @discardableResult
+    public func logIn(googleCode: String) async throws(PeatedError) -> User {
+        try await begin { try await api.loginWithGoogle(body: .json(.init(code: googleCode))).ok.body.json }
+    }
+
+    /// Forgets the tokens.
+    public func logOut() async throws(PeatedError) {
+        try await PeatedError.wrap { try await authenticator.set(nil) }
+    }
+
+    private func begin(
+        _ logIn: () async throws -> Components.Schemas.Session
+    ) async throws(PeatedError) -> User {
+        try await PeatedError.wrap {
+            let session = try await logIn()
+            try await authenticator.set(Credentials(session))
+            return session.user
+        }
+    }
+}
+
+// MARK: Reading
+
+extension PeatedClient {
+    /// The user who is logged in.
+    public func currentUser() async throws(PeatedError) -> User {
+        try await PeatedError.wrap { try await api.getCurrentUser().ok.body.json }
+    }
+
+    /// A user.
+    public func user(_ id: String) async throws(PeatedError) -> User {
+        try await PeatedError.wrap { try await api.getUser(path: .init(userId: id)).ok.body.json }
+    }
+
+    /// A bottle.
+    public func bottle(_ id: String) async throws(PeatedError) -> Bottle {
+        try await PeatedError.wrap { try await api.getBottle(path: .init(bottleId: id)).ok.body.json }
+    }
+
+    /// A tasting.
+    public func tasting(_ id: String) async throws(PeatedError) -> Tasting {
+        try await PeatedError.wrap { try await api.getTasting(path: .init(tastingId: id)).ok.body.json }
+    }
+
+    /// Bottles in the order of their names.
+    public func bottles(matching words: String? = nil, pageSize: Int? = nil) -> Pages<Bottle> {
+        Pages { [api] cursor in
+            let query = Operations.ListBottles.Input.Query(query: words, cursor: cursor, limit: pageSize)
+            let page = try await api.listBottles(query: query).ok.body.json
+            return (page.results, page.nextCursor)
+        }
+    }
+
+    /// Tastings, latest first.
+    public func feed(_ filter: FeedFilter = .global, pageSize: Int? = nil) -> Pages<Tasting> {
+        Pages { [api] cursor in
+            let query = Operations.GetFeed.Input.Query(filter: filter, cursor: cursor, limit: pageSize)
+            let page = try await api.getFeed(query: query).ok.body.json
+            return (page.results, page.nextCursor)
+        }
+    }
+}
+
+// MARK: Writing
+
+extension PeatedClient {
+    /// Adds a bottle that nobody has had before.
+    public func add(_ bottle: NewBottle) async throws(PeatedError) -> Bottle {
+        try await PeatedError.wrap { try await api.addBottle(body: .json(bottle)).created.body.json }
+    }
+
+    /// Adds a tasting.
+    @discardableResult
+    public func add(_ tasting: NewTasting) async throws(PeatedError) -> Tasting {
+        try await writer.write(.add(tasting))
+    }
+
+    /// Raises a glass to a tasting; once counts as much as twice.
+    @discardableResult
+    public func toast(_ tastingID: String) async throws(PeatedError) -> Tasting {
+        try await writer.write(.addToast(tastingID: tastingID))
+    }
+
+    /// Takes a toast back.
+    @discardableResult
+    public func removeToast(from tastingID: String) async throws(PeatedError) -> Tasting {
+        try await writer.write(.removeToast(tastingID: tastingID))
+    }
+
+    /// Adds a picture to a tasting of the user's own; the file is read while it is sent.
+    @discardableResult
+    public func upload(
+        imageAt file: URL,
+        caption: String? = nil,
+        to tastingID: String
+    ) async throws(PeatedError) -> Tasting {
+        // A file that cannot be read is known before anything is sent.
+        let size = try await PeatedError.wrap { try FileHandle(forReadingFrom: file).seekToEnd() }
+        let image = HTTPBody(FileChunks(file: file), length: .known(Int64(size)), iterationBehavior: .multiple)
+        return try await upload(image, fileName: file.lastPathComponent, caption: caption, to: tastingID)
+    }
+
+    /// Adds a picture to a tasting of the user's own.
+    ///
+    /// A request may have to be sent twice, when the access token has expired. An image that can be read only once then
+    /// cannot follow: the error is `unauthorized`, and the next upload goes through.
+    @discardableResult
+    public func upload(
+        _ image: HTTPBody,
+        fileName: String = "image.jpg",
+        caption: String? = nil,
+        to tastingID: String
+    ) async throws(PeatedError) -> Tasting {
+        typealias Part = Operations.UploadImage.Input.Body.MultipartFormPayload
+        var parts: [Part] = [.image(.init(payload: .init(body: image), filename: fileName))]
+        if let caption { parts.append(.caption(.init(payload: .init(body: HTTPBody(caption))))) }
+
+        let form: MultipartBody<Part>
+        switch image.iterationBehavior {
+        case .multiple: form = MultipartBody(parts)
+        case .single: form = MultipartBody(AsyncStream(parts))
+        }
+        return try await PeatedError.wrap {
+            try await api.uploadImage(path: .init(tastingId: tastingID), body: .multipartForm(form)).ok.body.json
+        }
+    }
+}
+
+extension AsyncStream where Element: Sendable {
+    fileprivate init(_ elements: [Element]) {
+        self.init { continuation in
+            for element in elements { continuation.yield(element) }
+            continuation.finish()
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTypes
+import OpenAPISwiftRuntime
+
+/// Everything that a call can fail with.
+public enum PeatedError: Error, Sendable {
+    /// Nobody is logged in, or the service does not take the password, the code or the tokens.
+    case unauthorized(message: String)
+    /// The service refuses what was sent; by field of the request, what is wrong with it.
+    case validation(message: String, fields: [String: [String]])
+    /// The service answers with an error that is none of these.
+    case server(status: Int, message: String)
+    /// The service answers with what its document does not have.
+    case decoding(any Error)
+    /// The request did not reach the service, or the answer did not come back.
+    case network(TransportError)
+    /// Something on this machine: the credentials cannot be kept, or the file to upload cannot be read.
+    case local(any Error)
+    /// The task was cancelled.
+    case cancelled
+}
+
+extension PeatedError {
+    /// Turns whatever generated code throws into a `PeatedError`.
+    static func wrap<Result: Sendable>(
+        _ call: () async throws -> Result
+    ) async throws(PeatedError) -> Result {
+        do {
+            return try await call()
+        } catch {
+            throw PeatedError(error)
+        }
+    }
+
+    init(_ error: any Error) {
+        let clientError = error as? ClientError
+        switch clientError?.underlyingError ?? error {
+        case let error as PeatedError: self = error
+        case let error as TransportError: self = .network(error)
+        case is CancellationError: self = .cancelled
+        case let error: self = clientError?.response == nil ? .local(error) : .decoding(error)
+        }
+    }
+}
+
+/// Turns every answer with a status of 400 or more into a `PeatedError`, so that the code behind it reads `.ok` and no more.
+struct ProblemMiddleware: ClientMiddleware {
+    func intercept(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String,
+        next: @Sendable (HTTPRequest, HTTPBody?, URL) async throws -> (HTTPResponse, HTTPBody?)
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let (response, responseBody) = try await next(request, body, baseURL)
+        guard response.status.code >= 400 else { return (response, responseBody) }
+
+        var bytes = Data()
+        if let responseBody { bytes = try await Data(collecting: responseBody, upTo: 1_000_000) }
+        // A proxy's error page is no problem document; then the status has to do.
+        let problem = try? JSONDecoder().decode(Components.Schemas.Problem.self, from: bytes)
+        let message = problem?.message ?? "The service gives no reason."
+        switch (response.status.code, problem?.fields) {
+        case (401, _): throw PeatedError.unauthorized(message: message)
+        case (400, let fields?): throw PeatedError.validation(message: message, fields: fields.additionalProperties)
+        case (let status, _): throw PeatedError.server(status: status, message: message)
+        }
+    }
+}

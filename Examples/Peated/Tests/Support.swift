@@ -1,0 +1,127 @@
+import Foundation
+import HTTPTypes
+import OpenAPISwiftRuntime
+import Peated
+import PeatedStub
+import Synchronization
+
+/// A client of a stub in this process, and all there is to look at.
+struct TestBench {
+    let stub = PeatedStub()
+    let store = MemoryCredentialStore()
+    let transport: ObservedTransport
+    let peated: PeatedClient
+
+    /// Creates a bench; `intercept` answers a request in place of the stub, or delays it, and lets it through by `nil`.
+    init(
+        writer: (any TastingWriter) -> any TastingWriter = { $0 },
+        intercept: @escaping ObservedTransport.Intercept = { _ in nil }
+    ) throws {
+        let serverURL = try Servers.Server1.url()
+        let server = InProcessTransport()
+        try stub.register(on: server, serverURL: serverURL)
+        transport = ObservedTransport(server: server, intercept: intercept)
+        peated = PeatedClient(serverURL: serverURL, credentials: store, transport: transport, writer: writer)
+    }
+
+    /// A bench whose user is logged in.
+    static func loggedIn(intercept: @escaping ObservedTransport.Intercept = { _ in nil }) async throws -> TestBench {
+        let bench = try TestBench(intercept: intercept)
+        try await bench.peated.logIn(email: "ada@example.com", password: "peat")
+        return bench
+    }
+}
+
+/// Carries requests to a server, and remembers which.
+actor ObservedTransport: ClientTransport {
+    typealias Answer = (HTTPResponse, HTTPBody?)
+    typealias Intercept = @Sendable (_ operation: String) async throws -> Answer?
+
+    private let server: InProcessTransport
+    private let intercept: Intercept
+    /// One line for each request that was answered: the operation and the status.
+    private(set) var log: [String] = []
+
+    init(server: InProcessTransport, intercept: @escaping Intercept) {
+        self.server = server
+        self.intercept = intercept
+    }
+
+    func send(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String) async throws -> Answer {
+        let answer: Answer
+        if let intercepted = try await intercept(operationID) {
+            answer = intercepted
+        } else {
+            answer = try await server.send(request, body: body, baseURL: baseURL, operationID: operationID)
+        }
+        log.append("\(operationID) \(answer.0.status.code)")
+        waiters.removeAll { count, waiter in
+            guard log.count >= count else { return false }
+            waiter.resume()
+            return true
+        }
+        return answer
+    }
+
+    private var waiters: [(count: Int, waiter: CheckedContinuation<Void, Never>)] = []
+
+    /// Returns as soon as that many requests were answered.
+    func answered(_ count: Int) async {
+        if log.count >= count { return }
+        await withCheckedContinuation { waiters.append((count, $0)) }
+    }
+}
+
+/// A promise: whoever waits goes on when it is kept.
+final class Signal: Sendable {
+    private let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream()
+    }
+
+    func send() {
+        continuation.finish()
+    }
+
+    func wait() async {
+        for await _ in stream {}
+    }
+}
+
+/// How often something is to fail.
+final class Countdown: Sendable {
+    private let left: Mutex<Int>
+
+    init(_ count: Int) {
+        left = Mutex(count)
+    }
+
+    /// Whether there was something left to count.
+    func next() -> Bool {
+        left.withLock { left in
+            left -= 1
+            return left >= 0
+        }
+    }
+}
+
+/// What a call comes to, in a form that a test can compare.
+func outcome(_ call: () async throws -> some Sendable) async -> String {
+    do {
+        _ = try await call()
+        return "success"
+    } catch {
+        switch error as? PeatedError {
+        case .unauthorized(let message): return "unauthorized: \(message)"
+        case .validation(let message, let fields): return "validation: \(message) \(fields)"
+        case .server(let status, let message): return "server: \(status) \(message)"
+        case .decoding: return "decoding"
+        case .network(let error): return "network: \(error.code)"
+        case .local: return "local"
+        case .cancelled: return "cancelled"
+        case nil: return "no PeatedError: \(error)"
+        }
+    }
+}
