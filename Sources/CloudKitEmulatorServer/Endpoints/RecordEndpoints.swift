@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     func queryRecords(_ input: Operations.QueryRecords.Input) async throws -> Operations.QueryRecords.Output {

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output {

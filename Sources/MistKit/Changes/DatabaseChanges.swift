@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 /// A page of which zones of a database changed.
 public struct DatabaseChanges: ChangePage {

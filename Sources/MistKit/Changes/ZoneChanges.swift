@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 /// A page of what happened in a zone.
 ///

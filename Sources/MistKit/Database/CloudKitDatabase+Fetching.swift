@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension CloudKitDatabase {
     /// Fetches one record by its name.

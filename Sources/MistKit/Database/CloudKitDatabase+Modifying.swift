@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension CloudKitDatabase {
     /// Creates, changes and deletes records, each in its own way.

@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension CloudKitDatabase {
     /// Finds the records that match a query, fetching page after page while you go through them.

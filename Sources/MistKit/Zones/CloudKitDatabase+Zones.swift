@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension CloudKitDatabase {
     /// Fetches all zones of the database.
