@@ -1,3 +1,5 @@
+import OpenAPISwiftRuntime
+
 /// A change to tastings, as a value: it can be written down and sent later.
 public enum TastingWrite: Codable, Hashable, Sendable {
     case add(NewTasting)
