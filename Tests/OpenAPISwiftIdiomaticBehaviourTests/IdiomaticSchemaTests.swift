@@ -111,6 +111,22 @@ struct IdiomaticSchemaTests {
         try await expect(sample { $0.sort = .renewed }, is: #"{"id":1,"sort":"old value"}"#)
     }
 
+    @Test func aTypeOfOnesOwnStandsForASchema() async throws {
+        let price: Schemas.Money = Cents(250)
+        try await expect(
+            sample {
+                $0.price = price
+                $0.prices = [Cents(1), Cents(2)]
+            },
+            is: #"{"id":1,"price":250,"prices":[1,2]}"#
+        )
+    }
+
+    @Test func aTypeOfOnesOwnMayHaveAnotherName() async throws {
+        let discount: Schemas.Cash = Cents(50)
+        try await expect(sample { $0.discount = discount }, is: #"{"discount":50,"id":1}"#)
+    }
+
     @Test func casesOfAChoiceAreSpelledLikeTheirTypes() async throws {
         try await expect(
             sample { $0.animal = .CatAnimal(.init(petType: "cat", nineLives: 9)) },

@@ -9,6 +9,7 @@ package import FoundationEssentials
 package import Foundation
 #endif
 import HTTPTypes
+internal import OpenAPISwiftBehaviourSupport
 
 /// Calls the operations over a transport.
 package struct Client: APIProtocol {

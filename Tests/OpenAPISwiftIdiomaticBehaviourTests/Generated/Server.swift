@@ -9,6 +9,7 @@ package import FoundationEssentials
 package import Foundation
 #endif
 import HTTPTypes
+internal import OpenAPISwiftBehaviourSupport
 
 extension APIProtocol {
     /// Registers a handler for each operation on a transport.

@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) package import OpenAPISwiftRuntime
 package import StreamingJSON
+internal import OpenAPISwiftBehaviourSupport
 
 extension Operations {
     /// - Remark: HTTP `GET /users/{user_id}/posts/{post-id}.json`.

@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) package import OpenAPISwiftRuntime
 package import StreamingJSON
+internal import OpenAPISwiftBehaviourSupport
 
 extension Components.RequestBodies {
     package struct DoItJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {

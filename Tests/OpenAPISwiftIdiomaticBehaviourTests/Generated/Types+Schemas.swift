@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) package import OpenAPISwiftRuntime
 package import StreamingJSON
+package import OpenAPISwiftBehaviourSupport
 
 extension Components.Schemas {
     @frozen
@@ -21,6 +22,8 @@ extension Components.Schemas {
         }
     }
     package typealias NullableText = Swift.String
+    package typealias Money = OpenAPISwiftBehaviourSupport.Cents
+    package typealias Cash = OpenAPISwiftBehaviourSupport.Cents
     package typealias User_list = [Components.Schemas.UserListPayload]
     package struct UserListPayload: StreamingJSON.JSONCodable, Swift.Sendable {
         package var userName: Swift.String?
@@ -440,6 +443,9 @@ extension Components.Schemas {
         }
         package var known: Components.Schemas.KnownAnimal?
         package var old: Components.Schemas.Renewed?
+        package var price: Components.Schemas.Money?
+        package var discount: Components.Schemas.Cash?
+        package var prices: [Components.Schemas.Money]?
         package var mixedUp: Components.Schemas.Sample.MixedUpPayload?
         package var oneOrOther: Components.Schemas.Sample.OneOrOtherPayload?
         /// Creates a `Sample`.
@@ -463,6 +469,9 @@ extension Components.Schemas {
             animal: Components.Schemas.AnyAnimal? = nil,
             known: Components.Schemas.KnownAnimal? = nil,
             old: Components.Schemas.Renewed? = nil,
+            price: Components.Schemas.Money? = nil,
+            discount: Components.Schemas.Cash? = nil,
+            prices: [Components.Schemas.Money]? = nil,
             mixedUp: Components.Schemas.Sample.MixedUpPayload? = nil,
             oneOrOther: Components.Schemas.Sample.OneOrOtherPayload? = nil
         ) {
@@ -485,6 +494,9 @@ extension Components.Schemas {
             self.__animal = animal.map { .init($0) }
             self.known = known
             self.old = old
+            self.price = price
+            self.discount = discount
+            self.prices = prices
             self.mixedUp = mixedUp
             self.oneOrOther = oneOrOther
         }
@@ -508,10 +520,13 @@ extension Components.Schemas {
             case animal = "animal"
             case known = "known"
             case old = "old"
+            case price = "price"
+            case discount = "discount"
+            case prices = "prices"
             case mixedUp = "mixed_up"
             case oneOrOther = "one_or_other"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "mixed_up", "one_or_other")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "price", "discount", "prices", "mixed_up", "one_or_other")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.String? = nil
@@ -532,8 +547,11 @@ extension Components.Schemas {
             var v16: Components.Schemas.AnyAnimal? = nil
             var v17: Components.Schemas.KnownAnimal? = nil
             var v18: Components.Schemas.Renewed? = nil
-            var v19: Components.Schemas.Sample.MixedUpPayload? = nil
-            var v20: Components.Schemas.Sample.OneOrOtherPayload? = nil
+            var v19: Components.Schemas.Money? = nil
+            var v20: Components.Schemas.Cash? = nil
+            var v21: [Components.Schemas.Money]? = nil
+            var v22: Components.Schemas.Sample.MixedUpPayload? = nil
+            var v23: Components.Schemas.Sample.OneOrOtherPayload? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
@@ -577,9 +595,15 @@ extension Components.Schemas {
                 case 18:
                     reader.readMember(optional: &v18)
                 case 19:
-                    reader.readMember(optional: &v19)
+                    reader.readMember(optional: &v19, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Money in try reader.readOverride(Components.Schemas.Money.self) })
                 case 20:
-                    reader.readMember(optional: &v20)
+                    reader.readMember(optional: &v20, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Cash in try reader.readOverride(Components.Schemas.Cash.self) })
+                case 21:
+                    reader.readMember(optional: &v21, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Money] in try reader.readOverride([Components.Schemas.Money].self) })
+                case 22:
+                    reader.readMember(optional: &v22)
+                case 23:
+                    reader.readMember(optional: &v23)
                 default:
                     reader.skipMember()
                 }
@@ -607,8 +631,11 @@ extension Components.Schemas {
             self.__animal = v16.map { .init($0) }
             self.known = v17
             self.old = v18
-            self.mixedUp = v19
-            self.oneOrOther = v20
+            self.price = v19
+            self.discount = v20
+            self.prices = v21
+            self.mixedUp = v22
+            self.oneOrOther = v23
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -618,6 +645,7 @@ extension Components.Schemas {
             writer.member("_private", string: self._private)
             writer.member("animal", value: self.__animal?.value)
             writer.member("created_at", date: self.createdAt)
+            writer.member("discount", value: self.discount, { (value: Components.Schemas.Cash, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("firstName", string: self.firstName_2)
             writer.member("first_name", string: self.firstName)
             writer.member("id", int: self.id)
@@ -629,6 +657,8 @@ extension Components.Schemas {
             writer.member("nullable_map", value: self.nullableMap)
             writer.member("old", value: self.old)
             writer.member("one_or_other", value: self.oneOrOther)
+            writer.member("price", value: self.price, { (value: Components.Schemas.Money, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("prices", value: self.prices, { (value: [Components.Schemas.Money], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("referred", string: self.referred)
             writer.member("some_bytes", value: self.someBytes)
             writer.member("sort", value: self.sort)
