@@ -1,8 +1,15 @@
 extension JSONReader {
-    /// Reads a value of a type that is only `Decodable`.
+    /// Reads a value by its `Decodable`.
     ///
     /// This is for users' own types in the middle of generated ones; it builds a ``JSONValue`` and is much slower than
-    /// ``read(_:)``. Types that are ``JSONReadable`` as well are read as that, at whatever depth.
+    /// ``read(_:)``. What is inside of the value and is ``JSONReadable`` is read as that, at whatever depth; a type may so be
+    /// ``JSONReadable`` by its `Decodable`.
+    ///
+    /// ```swift
+    /// extension Money: JSONReadable {
+    ///     init(json reader: inout JSONReader) throws(JSONError) { self = try reader.readDecodable() }
+    /// }
+    /// ```
     ///
     /// - Parameter type: What to read.
     /// - Returns: The value.
@@ -12,7 +19,9 @@ extension JSONReader {
         let place = position
         let value = try read(JSONValue.self)
         do {
-            return try TreeDecoder(value: value, codingPath: []).unwrap(T.self)
+            let decoder = TreeDecoder(value: value, codingPath: [])
+            // A type that decodes itself as JSON is not asked to do so; any other may have come here from its own `init(json:)`.
+            return T.self is any JSONBackedCodable.Type ? try decoder.unwrap(T.self) : try T(from: decoder)
         } catch {
             rewind(to: place)
             skipWhitespace()

@@ -1,15 +1,23 @@
 extension JSONWriter {
-    /// Writes a value of a type that is only `Encodable`.
+    /// Writes a value by its `Encodable`.
     ///
-    /// This is for users' own types in the middle of generated ones; it is much slower than ``JSONWritable``. Types that are
-    /// ``JSONWritable`` as well are written as that, at whatever depth. When encoding fails, the writer fails with
-    /// ``JSONError/Code/invalidValue``.
+    /// This is for users' own types in the middle of generated ones; it is much slower than ``JSONWritable``. What is inside of the
+    /// value and is ``JSONWritable`` is written as that, at whatever depth; a type may so be ``JSONWritable`` by its `Encodable`. When
+    /// encoding fails, the writer fails with ``JSONError/Code/invalidValue``.
+    ///
+    /// ```swift
+    /// extension Money: JSONWritable {
+    ///     func write(json writer: inout JSONWriter) { writer.writeEncodable(self) }
+    /// }
+    /// ```
     ///
     /// - Parameter value: The value.
     public mutating func writeEncodable(_ value: some Encodable) {
         do {
             let node = TreeNode()
-            try TreeEncoder(node: node, codingPath: []).encode(value)
+            let encoder = TreeEncoder(node: node, codingPath: [])
+            // A type that encodes itself as JSON is not asked to do so; any other may have come here from its own `write(json:)`.
+            if value is any JSONBackedCodable { try encoder.encode(value) } else { try value.encode(to: encoder) }
             node.write(json: &self)
         } catch {
             fail(

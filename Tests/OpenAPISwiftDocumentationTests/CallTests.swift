@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
+import StreamingJSON
 import Testing
 
 /// What a program does with a generated client.
@@ -96,6 +97,20 @@ struct CallTests {
         #expect(copy.weather?.value2 == "fog")
     }
 
+    @Test func ownTypesTakeThePlaceOfGeneratedOnes() throws {
+        let serial = UUID()
+        let link = try #require(URL(string: "https://example.com/wren"))
+        var sighting = Components.Schemas.Sighting.wren
+        sighting.observer = .camera(.init(kind: "camera", model: "Pond 2", serial: serial))
+        sighting.links = [link]
+        sighting.area = SquareMetres(value: 12.5)
+
+        let bytes = try JSONWriter.bytes(of: sighting)
+        #expect(String(decoding: bytes, as: UTF8.self).contains(#""area":12.5"#))
+        #expect(try JSONReader.read(Components.Schemas.Sighting.self, from: bytes) == sighting)
+        #expect(throws: JSONError.self) { try JSONReader.read(UUID.self, from: Array(#""17""#.utf8)) }
+    }
+
     @Test func aRecursiveTypeIsUsedLikeAnyOther() {
         var wren = Components.Schemas.Taxon(name: "Troglodytes", parent: .init(name: "Passeriformes"))
         wren.parent?.parent = .init(name: "Aves")
@@ -110,5 +125,31 @@ struct CallTests {
 
         #expect(plain.absoluteString == "https://birds.example.com/v1")
         #expect(south.absoluteString == "https://south.birds.example.com/v1")
+    }
+}
+
+/// A type of the program's own, which `typeOverrides` puts in the place of a schema.
+struct SquareMetres: Hashable, Sendable {
+    var value: Double
+}
+
+extension SquareMetres: Codable {
+    init(from decoder: any Decoder) throws {
+        value = try decoder.singleValueContainer().decode(Double.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}
+
+extension SquareMetres: JSONReadable, JSONWritable {
+    init(json reader: inout JSONReader) throws(JSONError) {
+        self = try reader.readDecodable()
+    }
+
+    func write(json writer: inout JSONWriter) {
+        writer.writeEncodable(self)
     }
 }

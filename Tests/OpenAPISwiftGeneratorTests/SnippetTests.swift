@@ -300,6 +300,24 @@ struct SnippetTests {
         #expect(generation.contains("public var ID: Components.Schemas.ID?"))
     }
 
+    @Test func foundationIsImportedWholeWhereTheUserAsksForIt() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths: {}
+                components: {schemas: {a: {type: string, format: uuid}}}
+                """,
+            modes: [.types, .client]
+        ) {
+            $0.typeOverrides = ["a": "Foundation.UUID"]
+            $0.additionalImports = ["Foundation"]
+        }
+        #expect(generation.contains("import StreamingJSON\npublic import Foundation\n"))
+        #expect(generation.contains("public import Foundation\nimport HTTPTypes\n", in: "Client.swift"))
+        #expect(!generation.files.values.contains { $0.contains("FoundationEssentials") })
+    }
+
     // MARK: Files
 
     @Test func fileNamesAreKnownBeforeTheDocument() {

@@ -97,6 +97,17 @@ private final class Derived: Base {
     }
 }
 
+/// What the compiler made `Codable`, and `JSONReadable` and `JSONWritable` by that.
+private struct Sum: Codable, Equatable, JSONReadable, JSONWritable {
+    var cents: Int
+
+    init(cents: Int) { self.cents = cents }
+
+    init(json reader: inout JSONReader) throws(JSONError) { self = try reader.readDecodable() }
+
+    func write(json writer: inout JSONWriter) { writer.writeEncodable(self) }
+}
+
 struct CodableBridgeTests {
     private let plain = Plain(
         name: "n",
@@ -133,6 +144,16 @@ struct CodableBridgeTests {
         // Foundation agrees in both directions.
         #expect(try JSONDecoder().decode(Plain.self, from: Data(bytes)) == plain)
         #expect(try read(Plain.self, from: Array(JSONEncoder().encode(plain))) == plain)
+    }
+
+    @Test func aTypeMayReadAndWriteItselfByItsCodable() throws {
+        let sums = [Sum(cents: 250), Sum(cents: -1)]
+        let bytes = try JSONWriter.bytes(of: sums)
+        #expect(String(decoding: bytes, as: UTF8.self) == #"[{"cents":250},{"cents":-1}]"#)
+        #expect(try JSONReader.read([Sum].self, from: bytes) == sums)
+        #expect(try write(sums) == bytes)
+        #expect(try read([Sum].self, from: bytes) == sums)
+        #expect(throws: JSONError.self) { try JSONReader.read(Sum.self, from: Array(#"{"cents":"1"}"#.utf8)) }
     }
 
     @Test func containersOfContainersAndSuperAreCoded() throws {

@@ -3,11 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) import OpenAPISwiftRuntime
 import StreamingJSON
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
 import Foundation
-#endif
 import HTTPTypes
 
 /// Calls the operations over a transport.

@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) import OpenAPISwiftRuntime
 import StreamingJSON
+import Foundation
 
 extension Components.Responses {
     /// What went wrong.

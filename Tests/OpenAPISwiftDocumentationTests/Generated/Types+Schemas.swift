@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) import OpenAPISwiftRuntime
 import StreamingJSON
+import Foundation
 
 extension Components.Schemas {
     struct Problem: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -134,15 +135,9 @@ extension Components.Schemas {
         var at: OpenAPISwiftRuntime.OpenAPIDate
         var count: Swift.Int?
         var status: Components.Schemas.Status?
-        private var __observer: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Observer>
-        var observer: Components.Schemas.Observer {
-            get {
-                self.__observer.value
-            }
-            set {
-                self.__observer = .init(newValue)
-            }
-        }
+        var observer: Components.Schemas.Observer
+        var links: [Components.Schemas.Link]?
+        var area: Components.Schemas.Area?
         /// One of the known words, or any other.
         var weather: Components.Schemas.Sighting.WeatherPayload?
         var extraNotes: Components.Schemas.Sighting.ExtraNotesPayload?
@@ -154,6 +149,8 @@ extension Components.Schemas {
             count: Swift.Int? = nil,
             status: Components.Schemas.Status? = nil,
             observer: Components.Schemas.Observer,
+            links: [Components.Schemas.Link]? = nil,
+            area: Components.Schemas.Area? = nil,
             weather: Components.Schemas.Sighting.WeatherPayload? = nil,
             extraNotes: Components.Schemas.Sighting.ExtraNotesPayload? = nil
         ) {
@@ -162,7 +159,9 @@ extension Components.Schemas {
             self.at = at
             self.count = count
             self.status = status
-            self.__observer = .init(observer)
+            self.observer = observer
+            self.links = links
+            self.area = area
             self.weather = weather
             self.extraNotes = extraNotes
         }
@@ -173,10 +172,12 @@ extension Components.Schemas {
             case count = "count"
             case status = "status"
             case observer = "observer"
+            case links = "links"
+            case area = "area"
             case weather = "weather"
             case extraNotes = "extra_notes"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "species", "at", "count", "status", "observer", "weather", "extra_notes")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "species", "at", "count", "status", "observer", "links", "area", "weather", "extra_notes")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -184,8 +185,10 @@ extension Components.Schemas {
             var v3: Swift.Int? = nil
             var v4: Components.Schemas.Status? = nil
             var v5: Components.Schemas.Observer? = nil
-            var v6: Components.Schemas.Sighting.WeatherPayload? = nil
-            var v7: Components.Schemas.Sighting.ExtraNotesPayload? = nil
+            var v6: [Components.Schemas.Link]? = nil
+            var v7: Components.Schemas.Area? = nil
+            var v8: Components.Schemas.Sighting.WeatherPayload? = nil
+            var v9: Components.Schemas.Sighting.ExtraNotesPayload? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
@@ -203,9 +206,13 @@ extension Components.Schemas {
                 case 5:
                     reader.readMember(required: &v5)
                 case 6:
-                    reader.readMember(optional: &v6)
+                    reader.readMember(optional: &v6, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Link] in try reader.readOverride([Components.Schemas.Link].self) })
                 case 7:
-                    reader.readMember(optional: &v7)
+                    reader.readMember(optional: &v7, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Area in try reader.readOverride(Components.Schemas.Area.self) })
+                case 8:
+                    reader.readMember(optional: &v8)
+                case 9:
+                    reader.readMember(optional: &v9)
                 default:
                     reader.skipMember()
                 }
@@ -219,24 +226,28 @@ extension Components.Schemas {
             self.at = v2
             self.count = v3
             self.status = v4
-            self.__observer = .init(v5)
-            self.weather = v6
-            self.extraNotes = v7
+            self.observer = v5
+            self.links = v6
+            self.area = v7
+            self.weather = v8
+            self.extraNotes = v9
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
+            writer.member("area", value: self.area, { (value: Components.Schemas.Area, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("at", date: self.at)
             writer.member("count", int: self.count)
             writer.member("extra_notes", value: self.extraNotes)
             writer.member("id", string: self.id)
-            writer.member("observer", value: self.__observer.value)
+            writer.member("links", value: self.links, { (value: [Components.Schemas.Link], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+            writer.member("observer", value: self.observer)
             writer.member("species", string: self.species)
             writer.member("status", value: self.status)
             writer.member("weather", value: self.weather)
             writer.endObject()
         }
     }
-    enum Observer: StreamingJSON.JSONCodable, Swift.Sendable {
+    indirect enum Observer: StreamingJSON.JSONCodable, Swift.Sendable {
         case camera(Components.Schemas.Camera)
         case person(Components.Schemas.Person)
         enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -309,19 +320,23 @@ extension Components.Schemas {
     struct Camera: StreamingJSON.JSONCodable, Swift.Sendable {
         var kind: Swift.String
         var model: Swift.String
+        var serial: Components.Schemas.Serial?
         /// Creates a `Camera`.
-        init(kind: Swift.String, model: Swift.String) {
+        init(kind: Swift.String, model: Swift.String, serial: Components.Schemas.Serial? = nil) {
             self.kind = kind
             self.model = model
+            self.serial = serial
         }
         enum CodingKeys: Swift.String, Swift.CodingKey {
             case kind = "kind"
             case model = "model"
+            case serial = "serial"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "model")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "model", "serial")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
+            var v2: Components.Schemas.Serial? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
@@ -330,6 +345,8 @@ extension Components.Schemas {
                     reader.readString(required: &v0)
                 case 1:
                     reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Serial in try reader.readOverride(Components.Schemas.Serial.self) })
                 default:
                     reader.skipMember()
                 }
@@ -340,14 +357,20 @@ extension Components.Schemas {
             }
             self.kind = v0
             self.model = v1
+            self.serial = v2
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
             writer.member("kind", string: self.kind)
             writer.member("model", string: self.model)
+            writer.member("serial", value: self.serial, { (value: Components.Schemas.Serial, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
+    typealias Serial = Foundation.UUID
+    typealias Link = Foundation.URL
+    /// Square metres.
+    typealias Area = SquareMetres
     struct Taxon: StreamingJSON.JSONCodable, Swift.Sendable {
         var name: Swift.String
         private var __parent: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Taxon>?

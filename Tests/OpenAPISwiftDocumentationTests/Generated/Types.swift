@@ -2,11 +2,7 @@
 // The service of the documentation's examples.
 // swift-format-ignore-file
 @_spi(Generated) import OpenAPISwiftRuntime
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
 import Foundation
-#endif
 
 /// The operations of Sightings: called through a `Client`, implemented by a server.
 protocol APIProtocol: Sendable {
