@@ -19,8 +19,10 @@ struct GeneratorFiles {
 
     /// Every name that `openapi-swift` may write: a build has to know them before it runs.
     static let outputNames = [
-        "Types.swift", "Types+Schemas.swift", "Types+Parameters.swift", "Types+RequestBodies.swift",
-        "Types+Responses.swift", "Types+Headers.swift", "Types+Operations.swift", "Client.swift", "Server.swift",
+        "Types.swift", "Types+Schemas.swift", "Types+Schemas-2.swift", "Types+Schemas-3.swift", "Types+Schemas-4.swift",
+        "Types+Parameters.swift", "Types+RequestBodies.swift", "Types+Responses.swift", "Types+Headers.swift",
+        "Types+Operations.swift", "Types+Operations-2.swift", "Types+Operations-3.swift", "Types+Operations-4.swift",
+        "Client.swift", "Server.swift",
     ]
 
     /// Finds the files among those of a target.

@@ -123,11 +123,7 @@ public struct Generator: Sendable {
     /// The names of the files of a mode. They are known before any document is read, as build plugins need it.
     public static func fileNames(for mode: GeneratorConfiguration.Mode) -> [String] {
         switch mode {
-        case .types:
-            [
-                "Types.swift", "Types+Schemas.swift", "Types+Parameters.swift", "Types+RequestBodies.swift",
-                "Types+Responses.swift", "Types+Headers.swift", "Types+Operations.swift",
-            ]
+        case .types: TypesTranslator.FileNames.all
         case .client: ["Client.swift"]
         case .server: ["Server.swift"]
         }

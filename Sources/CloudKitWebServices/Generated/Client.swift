@@ -554,8 +554,7 @@ extension Operations.QueryRecords {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.QueryRecords.Output.Ok.Body = .json(try response.json(Components.Schemas.QueryRecordsResponse.self))
+            let body: Operations.QueryRecords.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.QueryRecords.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -607,8 +606,7 @@ extension Operations.LookupRecords {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.LookupRecords.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupRecordsResponse.self))
+            let body: Operations.LookupRecords.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupRecords.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -660,8 +658,7 @@ extension Operations.ModifyRecords {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.ModifyRecords.Output.Ok.Body = .json(try response.json(Components.Schemas.ModifyRecordsResponse.self))
+            let body: Operations.ModifyRecords.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ModifyRecords.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -712,8 +709,7 @@ extension Operations.FetchRecordChanges {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.FetchRecordChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchRecordChangesResponse.self))
+            let body: Operations.FetchRecordChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchRecordChanges.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -764,8 +760,7 @@ extension Operations.ResolveShares {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.ResolveShares.Output.Ok.Body = .json(try response.json(Components.Schemas.ResolveSharesResponse.self))
+            let body: Operations.ResolveShares.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ResolveShares.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -816,8 +811,7 @@ extension Operations.AcceptShares {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.AcceptShares.Output.Ok.Body = .json(try response.json(Components.Schemas.AcceptSharesResponse.self))
+            let body: Operations.AcceptShares.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.AcceptShares.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -868,8 +862,7 @@ extension Operations.FetchDatabaseChanges {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.FetchDatabaseChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchDatabaseChangesResponse.self))
+            let body: Operations.FetchDatabaseChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchDatabaseChanges.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -920,8 +913,7 @@ extension Operations.FetchZoneChanges {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.FetchZoneChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchZoneChangesResponse.self))
+            let body: Operations.FetchZoneChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchZoneChanges.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -971,8 +963,7 @@ extension Operations.ListZones {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.ListZones.Output.Ok.Body = .json(try response.json(Components.Schemas.ListZonesResponse.self))
+            let body: Operations.ListZones.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ListZones.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1023,8 +1014,7 @@ extension Operations.LookupZones {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.LookupZones.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupZonesResponse.self))
+            let body: Operations.LookupZones.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupZones.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1075,8 +1065,7 @@ extension Operations.ModifyZones {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.ModifyZones.Output.Ok.Body = .json(try response.json(Components.Schemas.ModifyZonesResponse.self))
+            let body: Operations.ModifyZones.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ModifyZones.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1127,8 +1116,7 @@ extension Operations.FetchZoneListChanges {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.FetchZoneListChanges.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchZoneListChangesResponse.self))
+            let body: Operations.FetchZoneListChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchZoneListChanges.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1178,8 +1166,7 @@ extension Operations.FetchCaller {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.FetchCaller.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchCallerResponse.self))
+            let body: Operations.FetchCaller.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchCaller.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1229,8 +1216,7 @@ extension Operations.FetchCurrentUser {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.FetchCurrentUser.Output.Ok.Body = .json(try response.json(Components.Schemas.FetchCurrentUserResponse.self))
+            let body: Operations.FetchCurrentUser.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchCurrentUser.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1280,8 +1266,7 @@ extension Operations.DiscoverAllUsers {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.DiscoverAllUsers.Output.Ok.Body = .json(try response.json(Components.Schemas.DiscoverAllUsersResponse.self))
+            let body: Operations.DiscoverAllUsers.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.DiscoverAllUsers.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1332,8 +1317,7 @@ extension Operations.DiscoverUsers {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.DiscoverUsers.Output.Ok.Body = .json(try response.json(Components.Schemas.DiscoverUsersResponse.self))
+            let body: Operations.DiscoverUsers.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.DiscoverUsers.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1384,8 +1368,7 @@ extension Operations.LookupUsersByEmail {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.LookupUsersByEmail.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupUsersByEmailResponse.self))
+            let body: Operations.LookupUsersByEmail.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupUsersByEmail.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1436,8 +1419,7 @@ extension Operations.LookupUsersByID {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.LookupUsersByID.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupUsersByIDResponse.self))
+            let body: Operations.LookupUsersByID.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupUsersByID.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1487,8 +1469,7 @@ extension Operations.LookupContacts {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.LookupContacts.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupContactsResponse.self))
+            let body: Operations.LookupContacts.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupContacts.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1538,8 +1519,7 @@ extension Operations.ListSubscriptions {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.ListSubscriptions.Output.Ok.Body = .json(try response.json(Components.Schemas.ListSubscriptionsResponse.self))
+            let body: Operations.ListSubscriptions.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ListSubscriptions.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1590,8 +1570,7 @@ extension Operations.LookupSubscriptions {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.LookupSubscriptions.Output.Ok.Body = .json(try response.json(Components.Schemas.LookupSubscriptionsResponse.self))
+            let body: Operations.LookupSubscriptions.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupSubscriptions.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1642,8 +1621,7 @@ extension Operations.ModifySubscriptions {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.ModifySubscriptions.Output.Ok.Body = .json(try response.json(Components.Schemas.ModifySubscriptionsResponse.self))
+            let body: Operations.ModifySubscriptions.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ModifySubscriptions.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1694,8 +1672,7 @@ extension Operations.RequestAssetUploads {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.RequestAssetUploads.Output.Ok.Body = .json(try response.json(Components.Schemas.RequestAssetUploadsResponse.self))
+            let body: Operations.RequestAssetUploads.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.RequestAssetUploads.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1746,8 +1723,7 @@ extension Operations.RereferenceAssets {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.RereferenceAssets.Output.Ok.Body = .json(try response.json(Components.Schemas.RereferenceAssetsResponse.self))
+            let body: Operations.RereferenceAssets.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.RereferenceAssets.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
@@ -1796,8 +1772,7 @@ extension Operations.CreateDeviceToken {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.CreateDeviceToken.Output.Ok.Body = .json(try response.json(Components.Schemas.CreateDeviceTokenResponse.self))
+            let body: Operations.CreateDeviceToken.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.CreateDeviceToken.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))

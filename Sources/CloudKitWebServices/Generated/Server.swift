@@ -334,10 +334,7 @@ extension Operations.QueryRecords {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -405,10 +402,7 @@ extension Operations.LookupRecords {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -476,10 +470,7 @@ extension Operations.ModifyRecords {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -544,10 +535,7 @@ extension Operations.FetchRecordChanges {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -612,10 +600,7 @@ extension Operations.ResolveShares {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -680,10 +665,7 @@ extension Operations.AcceptShares {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -748,10 +730,7 @@ extension Operations.FetchDatabaseChanges {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -816,10 +795,7 @@ extension Operations.FetchZoneChanges {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -883,10 +859,7 @@ extension Operations.ListZones {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -951,10 +924,7 @@ extension Operations.LookupZones {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1019,10 +989,7 @@ extension Operations.ModifyZones {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1087,10 +1054,7 @@ extension Operations.FetchZoneListChanges {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1154,10 +1118,7 @@ extension Operations.FetchCaller {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1221,10 +1182,7 @@ extension Operations.FetchCurrentUser {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1288,10 +1246,7 @@ extension Operations.DiscoverAllUsers {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1356,10 +1311,7 @@ extension Operations.DiscoverUsers {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1424,10 +1376,7 @@ extension Operations.LookupUsersByEmail {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1492,10 +1441,7 @@ extension Operations.LookupUsersByID {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1559,10 +1505,7 @@ extension Operations.LookupContacts {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1626,10 +1569,7 @@ extension Operations.ListSubscriptions {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1694,10 +1634,7 @@ extension Operations.LookupSubscriptions {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1762,10 +1699,7 @@ extension Operations.ModifySubscriptions {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1830,10 +1764,7 @@ extension Operations.RequestAssetUploads {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1898,10 +1829,7 @@ extension Operations.RereferenceAssets {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)
@@ -1965,10 +1893,7 @@ extension Operations.CreateDeviceToken {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)

@@ -23,7 +23,9 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
     package enum QueryRecords {
-        package static let id: Swift.String = "queryRecords"
+        package static var id: Swift.String {
+            "queryRecords"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
@@ -74,32 +76,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.QueryRecordsResponse)
-                    package var json: Components.Schemas.QueryRecordsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.QueryRecordsResponse>
                 /// The response's header fields.
                 package var headers: Operations.QueryRecords.Output.Ok.Headers
                 /// The response's body.
@@ -269,36 +247,12 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
     package enum LookupRecords {
-        package static let id: Swift.String = "lookupRecords"
+        package static var id: Swift.String {
+            "lookupRecords"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
-            package struct Query: OpenAPISwiftRuntime.OperationValue {
-                /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
-                package var getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken?
-                package init(getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken? = nil) {
-                    self.getCurrentSyncToken = getCurrentSyncToken
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Query = Operations.QueryRecords.Input.Query
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupRecordsRequest>
             package var path: Operations.LookupRecords.Input.Path
@@ -320,32 +274,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.LookupRecordsResponse)
-                    package var json: Components.Schemas.LookupRecordsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupRecordsResponse>
                 /// The response's header fields.
                 package var headers: Operations.LookupRecords.Output.Ok.Headers
                 /// The response's body.
@@ -527,36 +457,12 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     package enum ModifyRecords {
-        package static let id: Swift.String = "modifyRecords"
+        package static var id: Swift.String {
+            "modifyRecords"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
-            package struct Query: OpenAPISwiftRuntime.OperationValue {
-                /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
-                package var getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken?
-                package init(getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken? = nil) {
-                    self.getCurrentSyncToken = getCurrentSyncToken
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Query = Operations.QueryRecords.Input.Query
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyRecordsRequest>
             package var path: Operations.ModifyRecords.Input.Path
@@ -578,32 +484,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.ModifyRecordsResponse)
-                    package var json: Components.Schemas.ModifyRecordsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyRecordsResponse>
                 /// The response's header fields.
                 package var headers: Operations.ModifyRecords.Output.Ok.Headers
                 /// The response's body.
@@ -773,29 +655,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
     package enum FetchRecordChanges {
-        package static let id: Swift.String = "fetchRecordChanges"
+        package static var id: Swift.String {
+            "fetchRecordChanges"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchRecordChangesRequest>
             package var path: Operations.FetchRecordChanges.Input.Path
@@ -814,32 +678,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.FetchRecordChangesResponse)
-                    package var json: Components.Schemas.FetchRecordChangesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchRecordChangesResponse>
                 /// The response's header fields.
                 package var headers: Operations.FetchRecordChanges.Output.Ok.Headers
                 /// The response's body.
@@ -1009,29 +849,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
     package enum ResolveShares {
-        package static let id: Swift.String = "resolveShares"
+        package static var id: Swift.String {
+            "resolveShares"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ResolveSharesRequest>
             package var path: Operations.ResolveShares.Input.Path
@@ -1050,32 +872,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.ResolveSharesResponse)
-                    package var json: Components.Schemas.ResolveSharesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ResolveSharesResponse>
                 /// The response's header fields.
                 package var headers: Operations.ResolveShares.Output.Ok.Headers
                 /// The response's body.
@@ -1245,29 +1043,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
     package enum AcceptShares {
-        package static let id: Swift.String = "acceptShares"
+        package static var id: Swift.String {
+            "acceptShares"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.AcceptSharesRequest>
             package var path: Operations.AcceptShares.Input.Path
@@ -1286,32 +1066,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.AcceptSharesResponse)
-                    package var json: Components.Schemas.AcceptSharesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.AcceptSharesResponse>
                 /// The response's header fields.
                 package var headers: Operations.AcceptShares.Output.Ok.Headers
                 /// The response's body.
@@ -1481,29 +1237,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
     package enum FetchDatabaseChanges {
-        package static let id: Swift.String = "fetchDatabaseChanges"
+        package static var id: Swift.String {
+            "fetchDatabaseChanges"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchDatabaseChangesRequest>
             package var path: Operations.FetchDatabaseChanges.Input.Path
@@ -1522,32 +1260,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.FetchDatabaseChangesResponse)
-                    package var json: Components.Schemas.FetchDatabaseChangesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchDatabaseChangesResponse>
                 /// The response's header fields.
                 package var headers: Operations.FetchDatabaseChanges.Output.Ok.Headers
                 /// The response's body.
@@ -1728,29 +1442,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
     package enum FetchZoneChanges {
-        package static let id: Swift.String = "fetchZoneChanges"
+        package static var id: Swift.String {
+            "fetchZoneChanges"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneChangesRequest>
             package var path: Operations.FetchZoneChanges.Input.Path
@@ -1769,32 +1465,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.FetchZoneChangesResponse)
-                    package var json: Components.Schemas.FetchZoneChangesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneChangesResponse>
                 /// The response's header fields.
                 package var headers: Operations.FetchZoneChanges.Output.Ok.Headers
                 /// The response's body.
@@ -1963,29 +1635,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     package enum ListZones {
-        package static let id: Swift.String = "listZones"
+        package static var id: Swift.String {
+            "listZones"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.ListZones.Input.Path
             package var headers: Operations.ListZones.Input.Headers
@@ -2000,32 +1654,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.ListZonesResponse)
-                    package var json: Components.Schemas.ListZonesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ListZonesResponse>
                 /// The response's header fields.
                 package var headers: Operations.ListZones.Output.Ok.Headers
                 /// The response's body.
@@ -2195,29 +1825,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
     package enum LookupZones {
-        package static let id: Swift.String = "lookupZones"
+        package static var id: Swift.String {
+            "lookupZones"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupZonesRequest>
             package var path: Operations.LookupZones.Input.Path
@@ -2236,32 +1848,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.LookupZonesResponse)
-                    package var json: Components.Schemas.LookupZonesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupZonesResponse>
                 /// The response's header fields.
                 package var headers: Operations.LookupZones.Output.Ok.Headers
                 /// The response's body.
@@ -2433,29 +2021,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
     package enum ModifyZones {
-        package static let id: Swift.String = "modifyZones"
+        package static var id: Swift.String {
+            "modifyZones"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyZonesRequest>
             package var path: Operations.ModifyZones.Input.Path
@@ -2474,32 +2044,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.ModifyZonesResponse)
-                    package var json: Components.Schemas.ModifyZonesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyZonesResponse>
                 /// The response's header fields.
                 package var headers: Operations.ModifyZones.Output.Ok.Headers
                 /// The response's body.
@@ -2669,29 +2215,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
     package enum FetchZoneListChanges {
-        package static let id: Swift.String = "fetchZoneListChanges"
+        package static var id: Swift.String {
+            "fetchZoneListChanges"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneListChangesRequest>
             package var path: Operations.FetchZoneListChanges.Input.Path
@@ -2710,32 +2238,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.FetchZoneListChangesResponse)
-                    package var json: Components.Schemas.FetchZoneListChangesResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneListChangesResponse>
                 /// The response's header fields.
                 package var headers: Operations.FetchZoneListChanges.Output.Ok.Headers
                 /// The response's body.
@@ -2905,29 +2409,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     package enum FetchCaller {
-        package static let id: Swift.String = "fetchCaller"
+        package static var id: Swift.String {
+            "fetchCaller"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.FetchCaller.Input.Path
             package var headers: Operations.FetchCaller.Input.Headers
@@ -2942,32 +2428,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.FetchCallerResponse)
-                    package var json: Components.Schemas.FetchCallerResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchCallerResponse>
                 /// The response's header fields.
                 package var headers: Operations.FetchCaller.Output.Ok.Headers
                 /// The response's body.
@@ -3136,29 +2598,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
     package enum FetchCurrentUser {
-        package static let id: Swift.String = "fetchCurrentUser"
+        package static var id: Swift.String {
+            "fetchCurrentUser"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.FetchCurrentUser.Input.Path
             package var headers: Operations.FetchCurrentUser.Input.Headers
@@ -3173,32 +2617,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.FetchCurrentUserResponse)
-                    package var json: Components.Schemas.FetchCurrentUserResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchCurrentUserResponse>
                 /// The response's header fields.
                 package var headers: Operations.FetchCurrentUser.Output.Ok.Headers
                 /// The response's body.
@@ -3367,29 +2787,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
     package enum DiscoverAllUsers {
-        package static let id: Swift.String = "discoverAllUsers"
+        package static var id: Swift.String {
+            "discoverAllUsers"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.DiscoverAllUsers.Input.Path
             package var headers: Operations.DiscoverAllUsers.Input.Headers
@@ -3404,32 +2806,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.DiscoverAllUsersResponse)
-                    package var json: Components.Schemas.DiscoverAllUsersResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.DiscoverAllUsersResponse>
                 /// The response's header fields.
                 package var headers: Operations.DiscoverAllUsers.Output.Ok.Headers
                 /// The response's body.
@@ -3599,29 +2977,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
     package enum DiscoverUsers {
-        package static let id: Swift.String = "discoverUsers"
+        package static var id: Swift.String {
+            "discoverUsers"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.DiscoverUsersRequest>
             package var path: Operations.DiscoverUsers.Input.Path
@@ -3640,32 +3000,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.DiscoverUsersResponse)
-                    package var json: Components.Schemas.DiscoverUsersResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.DiscoverUsersResponse>
                 /// The response's header fields.
                 package var headers: Operations.DiscoverUsers.Output.Ok.Headers
                 /// The response's body.
@@ -3833,29 +3169,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
     package enum LookupUsersByEmail {
-        package static let id: Swift.String = "lookupUsersByEmail"
+        package static var id: Swift.String {
+            "lookupUsersByEmail"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByEmailRequest>
             package var path: Operations.LookupUsersByEmail.Input.Path
@@ -3874,32 +3192,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.LookupUsersByEmailResponse)
-                    package var json: Components.Schemas.LookupUsersByEmailResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByEmailResponse>
                 /// The response's header fields.
                 package var headers: Operations.LookupUsersByEmail.Output.Ok.Headers
                 /// The response's body.
@@ -4067,29 +3361,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
     package enum LookupUsersByID {
-        package static let id: Swift.String = "lookupUsersByID"
+        package static var id: Swift.String {
+            "lookupUsersByID"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByIDRequest>
             package var path: Operations.LookupUsersByID.Input.Path
@@ -4108,32 +3384,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.LookupUsersByIDResponse)
-                    package var json: Components.Schemas.LookupUsersByIDResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByIDResponse>
                 /// The response's header fields.
                 package var headers: Operations.LookupUsersByID.Output.Ok.Headers
                 /// The response's body.
@@ -4302,29 +3554,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     package enum LookupContacts {
-        package static let id: Swift.String = "lookupContacts"
+        package static var id: Swift.String {
+            "lookupContacts"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.LookupContacts.Input.Path
             package var headers: Operations.LookupContacts.Input.Headers
@@ -4339,32 +3573,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.LookupContactsResponse)
-                    package var json: Components.Schemas.LookupContactsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupContactsResponse>
                 /// The response's header fields.
                 package var headers: Operations.LookupContacts.Output.Ok.Headers
                 /// The response's body.
@@ -4534,29 +3744,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
     package enum ListSubscriptions {
-        package static let id: Swift.String = "listSubscriptions"
+        package static var id: Swift.String {
+            "listSubscriptions"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.ListSubscriptions.Input.Path
             package var headers: Operations.ListSubscriptions.Input.Headers
@@ -4571,32 +3763,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.ListSubscriptionsResponse)
-                    package var json: Components.Schemas.ListSubscriptionsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ListSubscriptionsResponse>
                 /// The response's header fields.
                 package var headers: Operations.ListSubscriptions.Output.Ok.Headers
                 /// The response's body.
@@ -4765,29 +3933,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
     package enum LookupSubscriptions {
-        package static let id: Swift.String = "lookupSubscriptions"
+        package static var id: Swift.String {
+            "lookupSubscriptions"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupSubscriptionsRequest>
             package var path: Operations.LookupSubscriptions.Input.Path
@@ -4806,32 +3956,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.LookupSubscriptionsResponse)
-                    package var json: Components.Schemas.LookupSubscriptionsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupSubscriptionsResponse>
                 /// The response's header fields.
                 package var headers: Operations.LookupSubscriptions.Output.Ok.Headers
                 /// The response's body.
@@ -5004,29 +4130,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
     package enum ModifySubscriptions {
-        package static let id: Swift.String = "modifySubscriptions"
+        package static var id: Swift.String {
+            "modifySubscriptions"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifySubscriptionsRequest>
             package var path: Operations.ModifySubscriptions.Input.Path
@@ -5045,32 +4153,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.ModifySubscriptionsResponse)
-                    package var json: Components.Schemas.ModifySubscriptionsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifySubscriptionsResponse>
                 /// The response's header fields.
                 package var headers: Operations.ModifySubscriptions.Output.Ok.Headers
                 /// The response's body.
@@ -5243,29 +4327,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     package enum RequestAssetUploads {
-        package static let id: Swift.String = "requestAssetUploads"
+        package static var id: Swift.String {
+            "requestAssetUploads"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RequestAssetUploadsRequest>
             package var path: Operations.RequestAssetUploads.Input.Path
@@ -5284,32 +4350,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.RequestAssetUploadsResponse)
-                    package var json: Components.Schemas.RequestAssetUploadsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RequestAssetUploadsResponse>
                 /// The response's header fields.
                 package var headers: Operations.RequestAssetUploads.Output.Ok.Headers
                 /// The response's body.
@@ -5478,29 +4520,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
     package enum RereferenceAssets {
-        package static let id: Swift.String = "rereferenceAssets"
+        package static var id: Swift.String {
+            "rereferenceAssets"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Operations.QueryRecords.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RereferenceAssetsRequest>
             package var path: Operations.RereferenceAssets.Input.Path
@@ -5519,32 +4543,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.RereferenceAssetsResponse)
-                    package var json: Components.Schemas.RereferenceAssetsResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RereferenceAssetsResponse>
                 /// The response's header fields.
                 package var headers: Operations.RereferenceAssets.Output.Ok.Headers
                 /// The response's body.
@@ -5716,7 +4716,9 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
     package enum CreateDeviceToken {
-        package static let id: Swift.String = "createDeviceToken"
+        package static var id: Swift.String {
+            "createDeviceToken"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package struct Path: OpenAPISwiftRuntime.OperationValue {
                 /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
@@ -5753,32 +4755,8 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.CreateDeviceTokenResponse)
-                    package var json: Components.Schemas.CreateDeviceTokenResponse {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.CreateDeviceTokenResponse>
                 /// The response's header fields.
                 package var headers: Operations.CreateDeviceToken.Output.Ok.Headers
                 /// The response's body.
@@ -5947,25 +4925,11 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package enum RegisterDeviceToken {
-        package static let id: Swift.String = "registerDeviceToken"
+        package static var id: Swift.String {
+            "registerDeviceToken"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                }
-            }
+            package typealias Path = Operations.CreateDeviceToken.Input.Path
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RegisterDeviceTokenRequest>
             package var path: Operations.RegisterDeviceToken.Input.Path
@@ -5984,19 +4948,7 @@ extension Operations {
         @frozen
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
-                package struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-                    package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-                    /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-                    package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-                    package init(
-                        xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                        xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-                    ) {
-                        self.xAppleRequestUUID = xAppleRequestUUID
-                        self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-                    }
-                }
+                package typealias Headers = Components.Responses.BadRequest.Headers
                 /// The response's header fields.
                 package var headers: Operations.RegisterDeviceToken.Output.Ok.Headers
                 package init(headers: Operations.RegisterDeviceToken.Output.Ok.Headers = .init()) {

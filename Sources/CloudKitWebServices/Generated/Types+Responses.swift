@@ -47,32 +47,8 @@ extension Components.Responses {
     }
     /// The credentials are rejected (AUTHENTICATION_FAILED): an unknown API token, a bad signature, an unknown key, a date too far off, or a server-to-server key where a user is needed. The reply does not say which. Evidence: archived reference, observed live.
     package struct Unauthorized: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.Unauthorized.Headers
         /// The response's body.
@@ -87,32 +63,8 @@ extension Components.Responses {
     }
     /// The caller's role lacks the permission (ACCESS_DENIED), or the account's private database is switched off (`private db access disabled for this account`). For single records the same code comes inside a 200. Evidence: archived reference, observed live; the second reason: peer clients.
     package struct Forbidden: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.Forbidden.Headers
         /// The response's body.
@@ -127,32 +79,8 @@ extension Components.Responses {
     }
     /// Something named in the request does not exist (NOT_FOUND, ZONE_NOT_FOUND), or the endpoint itself does not (`could not find handler for endpoint`, also seen at random under load). Evidence: archived reference, observed live, peer clients.
     package struct NotFound: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.NotFound.Headers
         /// The response's body.
@@ -167,32 +95,8 @@ extension Components.Responses {
     }
     /// The change tag is old (CONFLICT) or the thing exists already (EXISTS). Evidence: archived reference.
     package struct Conflict: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.Conflict.Headers
         /// The response's body.
@@ -207,32 +111,8 @@ extension Components.Responses {
     }
     /// A rule of a VALIDATE reference is broken (VALIDATING_REFERENCE_ERROR). Evidence: archived reference.
     package struct PreconditionFailed: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.PreconditionFailed.Headers
         /// The response's body.
@@ -247,32 +127,8 @@ extension Components.Responses {
     }
     /// The app's quota (public database) or the user's (private database) is used up (QUOTA_EXCEEDED). Evidence: archived reference.
     package struct ContentTooLarge: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.ContentTooLarge.Headers
         /// The response's body.
@@ -287,32 +143,8 @@ extension Components.Responses {
     }
     /// A signed-in user is needed, or the session is over (AUTHENTICATION_REQUIRED); `redirectURL` leads to the sign-in page. Evidence: archived reference, observed live. That an expired web token is answered like this and not with 401: peer clients. A 421 without such a body comes from HTTP/2 connection coalescing; observed live.
     package struct MisdirectedRequest: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.MisdirectedRequest.Headers
         /// The response's body.
@@ -327,32 +159,8 @@ extension Components.Responses {
     }
     /// Too many requests (THROTTLED); wait `retryAfter` seconds. Evidence: archived reference. Whether an HTTP `Retry-After` header comes as well is unconfirmed.
     package struct TooManyRequests: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.TooManyRequests.Headers
         /// The response's body.
@@ -367,32 +175,8 @@ extension Components.Responses {
     }
     /// A fault of the service (INTERNAL_ERROR). Evidence: archived reference, observed live.
     package struct InternalServerError: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.InternalServerError.Headers
         /// The response's body.
@@ -407,32 +191,8 @@ extension Components.Responses {
     }
     /// The service cannot answer now (TRY_AGAIN_LATER, for example `Sync zone CAS Op-Lock failed`; ZONE_BUSY is inferred to come so); wait `retryAfter` seconds when it is given. The body may be something other than JSON, which CloudKit JS reports as SERVICE_UNAVAILABLE. Evidence: archived reference, CloudKit JS; the reason: peer clients.
     package struct ServiceUnavailable: OpenAPISwiftRuntime.OperationValue {
-        package struct Headers: OpenAPISwiftRuntime.OperationValue {
-            /// Identifies the request in Apple's logs; on every reply. Evidence: recorded.
-            package var xAppleRequestUUID: Components.Headers.XAppleRequestUUID?
-            /// The next web authentication token, sent with every reply to a request that carried one, errors included. The archived reference calls a token good for one use; the live service keeps accepting older ones. CloudKit JS also reads the name `X-Apple-CloudKit-Session`. Evidence: archived reference, CloudKit JS, observed live.
-            package var xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken?
-            package init(
-                xAppleRequestUUID: Components.Headers.XAppleRequestUUID? = nil,
-                xAppleCloudKitWebAuthToken: Components.Headers.XAppleCloudKitWebAuthToken? = nil
-            ) {
-                self.xAppleRequestUUID = xAppleRequestUUID
-                self.xAppleCloudKitWebAuthToken = xAppleCloudKitWebAuthToken
-            }
-        }
-        @frozen
-        package enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.ErrorResponse)
-            package var json: Components.Schemas.ErrorResponse {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        package typealias Headers = Components.Responses.BadRequest.Headers
+        package typealias Body = Components.Responses.BadRequest.Body
         /// The response's header fields.
         package var headers: Components.Responses.ServiceUnavailable.Headers
         /// The response's body.

@@ -23,6 +23,8 @@ struct OperationTranslator {
     }
 
     var components = TranslatedComponents()
+    /// What several operations declare alike.
+    var shared = SharedDeclarations()
     /// The keys of the component schemas that are enums of parts.
     let multipartSchemas: Set<String>
 
@@ -50,7 +52,7 @@ struct OperationTranslator {
                 scope: NameScope(taken: Set(document.requestBodies.map(\.swiftName)))
             )
             let content: [MediaType] = component.value.content
-            guard let body = translateRequestBody(content, named: component.swiftName, in: &place) else { continue }
+            guard let body = translateBody(content, named: component.swiftName, in: &place) else { continue }
             components.bodies[component.key] = body
             components.requestBodies += place.declarations
         }
@@ -171,15 +173,17 @@ struct OperationTranslator {
         let acceptable: [(name: String, mediaType: String)] = acceptableTypes(of: responses)
 
         var input = InputDeclaration(path: path)
-        input.addGroup("path", "Path", fields: pathFields, nested: pathPlace.declarations)
-        input.addGroup("query", "Query", fields: queryFields, nested: queryPlace.declarations)
+        input.addGroup("path", "Path", fields: pathFields, nested: pathPlace.declarations, sharing: &shared)
+        input.addGroup("query", "Query", fields: queryFields, nested: queryPlace.declarations, sharing: &shared)
         input.addGroup(
             "headers",
             "Headers",
             fields: headerFields,
             nested: headerPlace.declarations,
             accept: acceptable.isEmpty
-                ? nil : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType"
+                ? nil
+                : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType",
+            sharing: &shared
         )
         input.addBody(body, isRequired: isBodyRequired, nested: inputPlace.declarations)
 
@@ -187,10 +191,9 @@ struct OperationTranslator {
             .property(
                 PropertyDeclaration(
                     modifiers: "static ",
-                    isConstant: true,
                     name: "id",
                     type: "Swift.String",
-                    initialValue: stringLiteral(resolved.operation.documentName)
+                    body: [.line(stringLiteral(resolved.operation.documentName))]
                 )
             ),
             input.declaration,
@@ -205,7 +208,12 @@ struct OperationTranslator {
                 )
             )
         } else if !acceptable.isEmpty {
-            members.append(acceptableDeclaration(acceptable))
+            let key: [String] = acceptable.flatMap { [$0.name, $0.mediaType] }
+            let first: String? = shared.first("accept \(key)", at: "\(path).AcceptableContentType")
+            members.append(
+                first.map { .alias(documentation: nil, name: "AcceptableContentType", target: $0) }
+                    ?? acceptableDeclaration(acceptable)
+            )
         }
         return TranslatedOperation(
             path: path,
@@ -353,7 +361,7 @@ struct OperationTranslator {
     ) -> TranslatedBody? {
         switch resolved.requestBody {
         case .component(let component)?: return components.bodies[component.key]
-        case .inline(let body)?: return translateRequestBody(body.content, named: "Body", in: &place)
+        case .inline(let body)?: return translateBody(body.content, named: "Body", in: &place)
         case nil: return nil
         }
     }
@@ -399,8 +407,8 @@ struct OperationTranslator {
         }
     }
 
-    /// Declares the enum of a request's body, or an alias for the runtime's. `nil` when no media type is supported.
-    private mutating func translateRequestBody(
+    /// Declares the enum of a body, or an alias for one that is there already. `nil` when no media type is supported.
+    private mutating func translateBody(
         _ content: [MediaType],
         named name: String,
         in place: inout SchemaTranslator.Place
@@ -458,7 +466,12 @@ struct OperationTranslator {
         }
         guard !cases.isEmpty else { return nil }
         let model = TranslatedBody(path: path, cases: cases)
-        place.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
+        let key: [String] = cases.flatMap { [$0.name, $0.contentType, $0.type.text] }
+        if inner.declarations.isEmpty, let first = shared.first("body \(key)", at: path) {
+            place.declarations.append(.alias(documentation: nil, name: name, target: first))
+        } else {
+            place.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
+        }
         return model
     }
 
@@ -581,7 +594,7 @@ struct OperationTranslator {
             body = json
             target = "JSONResponse<\(json.cases[0].type.text)>"
         } else {
-            body = translate(response.content, named: "Body", in: &inner)
+            body = translateBody(response.content, named: "Body", in: &inner)
             if headers.isEmpty, body == nil { target = "EmptyResponse" }
         }
         let model = TranslatedResponse(
@@ -607,7 +620,13 @@ struct OperationTranslator {
             name: escaped(name),
             documentation: isComponent ? response.documentation : nil
         )
-        structure.addHeaders(headers, nested: headerPlace.declarations, path: headerPlace.path, of: "response")
+        structure.addHeaders(
+            headers,
+            nested: headerPlace.declarations,
+            path: headerPlace.path,
+            of: "response",
+            sharing: &shared
+        )
         structure.nested += inner.declarations
         if let body {
             structure.fields.append(

@@ -39,12 +39,18 @@ struct StructDeclaration {
     }
 
     /// Adds the struct of header fields and the property that holds it, where there are any.
-    mutating func addHeaders(_ headers: [TranslatedParameter], nested: [Declaration], path: String, of owner: String) {
+    mutating func addHeaders(
+        _ headers: [TranslatedParameter],
+        nested: [Declaration],
+        path: String,
+        of owner: String,
+        sharing shared: inout SharedDeclarations
+    ) {
         guard !headers.isEmpty else { return }
         var group = StructDeclaration(name: "Headers")
         group.nested = nested
         group.fields = headers.map { Field($0) }
-        self.nested.append(group.declaration)
+        self.nested.append(shared.declaration(of: group, at: path))
         fields.append(
             Field(
                 name: "headers",
@@ -114,7 +120,8 @@ struct InputDeclaration {
         _ typeName: String,
         fields: [TranslatedParameter],
         nested: [Declaration],
-        accept: String? = nil
+        accept: String? = nil,
+        sharing shared: inout SharedDeclarations
     ) {
         guard !fields.isEmpty || accept != nil else { return }
         let type: String = "\(path).Input.\(typeName)"
@@ -136,7 +143,7 @@ struct InputDeclaration {
                 )
             )
         }
-        structure.nested.append(group.declaration)
+        structure.nested.append(shared.declaration(of: group, at: type))
         structure.fields.append(
             StructDeclaration.Field(
                 name: name,

@@ -54,6 +54,33 @@ extension Declaration {
     }
 }
 
+extension Declaration {
+    /// How much it takes of a file: about its lines without comments.
+    var weight: Int {
+        switch self {
+        case .type(let type): type.members.reduce(2) { $0 + $1.weight }
+        case .alias, .enumCase: 1
+        case .property(let property): 1 + Statement.weight(property.body) + Statement.weight(property.accessors)
+        case .function(let function): 2 + function.parameters.count + Statement.weight(function.body)
+        case .text(let lines): lines.count
+        }
+    }
+}
+
+extension Statement {
+    fileprivate static func weight(_ statements: [Statement]?) -> Int {
+        (statements ?? []).reduce(0) { $0 + $1.weight }
+    }
+
+    private var weight: Int {
+        switch self {
+        case .line: 1
+        case .block(_, let inner, _): 2 + Statement.weight(inner)
+        case .label(_, let inner): 1 + Statement.weight(inner)
+        }
+    }
+}
+
 struct TypeDeclaration: Sendable {
     enum Keyword: String, Sendable {
         case structure = "struct"

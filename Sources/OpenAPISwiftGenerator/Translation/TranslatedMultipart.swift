@@ -200,7 +200,13 @@ extension OperationTranslator {
         }
         let headers: [TranslatedParameter] = self.headers(fields, of: "part", in: &headerPlace)
         var structure = StructDeclaration(name: name, documentation: property.schema.documentation)
-        structure.addHeaders(headers, nested: headerPlace.declarations, path: headerPlace.path, of: "part")
+        structure.addHeaders(
+            headers,
+            nested: headerPlace.declarations,
+            path: headerPlace.path,
+            of: "part",
+            sharing: &shared
+        )
         structure.nested += inner.declarations
         structure.fields.append(
             StructDeclaration.Field(name: "body", type: body.type.text, documentation: "The part's body.")

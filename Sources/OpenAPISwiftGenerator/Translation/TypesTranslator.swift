@@ -12,28 +12,64 @@ struct TypesTranslator {
     let imports: [SwiftImport]
 
     var files: [SwiftFile] {
-        [
-            SwiftFile(name: "Types.swift", imports: sharedImports, declarations: shared),
-            file("Types+Schemas.swift", extending: "Components.Schemas", schemas, imports: schemaImports),
-            file("Types+Parameters.swift", extending: "Components.Parameters", components.parameters),
-            file("Types+RequestBodies.swift", extending: "Components.RequestBodies", components.requestBodies),
-            file("Types+Responses.swift", extending: "Components.Responses", components.responses),
-            file("Types+Headers.swift", extending: "Components.Headers", components.headers),
-            file("Types+Operations.swift", extending: "Operations", operations.map(\.declaration)),
-        ]
+        [SwiftFile(name: "Types.swift", imports: sharedImports, declarations: shared)]
+            + files(FileNames.schemas, extending: "Components.Schemas", schemas, imports: schemaImports)
+            + files(FileNames.parameters, extending: "Components.Parameters", components.parameters)
+            + files(FileNames.requestBodies, extending: "Components.RequestBodies", components.requestBodies)
+            + files(FileNames.responses, extending: "Components.Responses", components.responses)
+            + files(FileNames.headers, extending: "Components.Headers", components.headers)
+            + files(FileNames.operations, extending: "Operations", operations.map(\.declaration))
     }
 
-    private func file(
-        _ name: String,
+    /// The names of the files, which are the same for every document.
+    enum FileNames {
+        static let schemas: [String] = parts("Types+Schemas")
+        static let parameters: [String] = ["Types+Parameters.swift"]
+        static let requestBodies: [String] = ["Types+RequestBodies.swift"]
+        static let responses: [String] = ["Types+Responses.swift"]
+        static let headers: [String] = ["Types+Headers.swift"]
+        static let operations: [String] = parts("Types+Operations")
+
+        static var all: [String] {
+            ["Types.swift"] + schemas + parameters + requestBodies + responses + headers + operations
+        }
+
+        /// The compiler works on files in parallel, and needs less memory for a part than for the whole.
+        private static func parts(_ name: String) -> [String] {
+            (1...4).map { $0 == 1 ? "\(name).swift" : "\(name)-\($0).swift" }
+        }
+    }
+
+    /// Members of a type in one file, or in several of about the same size where they are many.
+    private func files(
+        _ names: [String],
         extending type: String,
         _ members: [Declaration],
         imports: [SwiftImport]? = nil
-    ) -> SwiftFile {
-        let imports: [SwiftImport] = imports ?? self.imports
-        let declarations: [Declaration] =
-            members.isEmpty ? [] : [.type(TypeDeclaration(keyword: .extension, name: type, members: members))]
-        return SwiftFile(name: name, imports: members.isEmpty ? [] : imports, declarations: declarations)
+    ) -> [SwiftFile] {
+        var rest: ArraySlice<Declaration> = members[...]
+        let weights: [Int] = members.map(\.weight)
+        let total: Int = weights.reduce(0, +)
+        let count: Int = min(names.count, max(1, total / TypesTranslator.weightOfFile))
+        var taken = 0
+        return names.enumerated().map { (index: Int, name: String) in
+            let limit: Int = index + 1 < count ? total * (index + 1) / count : total
+            var part: [Declaration] = []
+            while taken < limit, let member = rest.popFirst() {
+                taken += weights[members.count - rest.count - 1]
+                part.append(member)
+            }
+            guard !part.isEmpty else { return SwiftFile(name: name, imports: [], declarations: []) }
+            return SwiftFile(
+                name: name,
+                imports: imports ?? self.imports,
+                declarations: [.type(TypeDeclaration(keyword: .extension, name: type, members: part))]
+            )
+        }
     }
+
+    /// How much stands in one file at least before the next is used: about two thousand lines.
+    private static let weightOfFile = 2000
 
     // MARK: Types.swift
 

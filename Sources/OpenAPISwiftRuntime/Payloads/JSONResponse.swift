@@ -33,8 +33,9 @@ public struct JSONResponse<Value: JSONPayload>: OperationValue {
 public indirect enum JSONBody<Value: JSONPayload>: OperationValue {
     /// The value under the name of a schema that stands in the body itself, with idiomatic naming.
     public typealias JsonPayload = Value
+    // swift-format-ignore: TypeNamesShouldBeCapitalized
     /// The value under the name of a schema that stands in the body itself, with defensive naming.
-    public typealias jsonPayload = Value  // swift-format-ignore: TypeNamesShouldBeCapitalized
+    public typealias jsonPayload = Value
 
     /// `application/json`
     case json(Value)

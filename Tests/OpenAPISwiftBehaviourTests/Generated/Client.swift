@@ -1696,8 +1696,7 @@ extension Operations.answerHeaders {
             let headers = Operations.answerHeaders.Output.Created.Headers(
                 X_hyphen_Json: try response.requiredJsonHeader("X-Json", Components.Schemas.Note.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.answerHeaders.Output.Created.Body = .json(try response.json(Components.Schemas.Note.self))
+            let body: Operations.answerHeaders.Output.Created.Body = try response.jsonBody()
             return .created(Operations.answerHeaders.Output.Created(headers: headers, body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
@@ -1846,8 +1845,7 @@ extension Components.Responses.Missing {
         let headers = Components.Responses.Missing.Headers(
             X_hyphen_Reason: try response.header("X-Reason", .string, Swift.String.self)
         )
-        try response.requireContentType("application/json")
-        let body: Components.Responses.Missing.Body = .json(try response.json(Components.Schemas.Note.self))
+        let body: Components.Responses.Missing.Body = try response.jsonBody()
         return Self(headers: headers, body: body)
     }
 }

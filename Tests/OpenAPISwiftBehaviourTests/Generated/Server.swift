@@ -1944,10 +1944,7 @@ extension Operations.answerHeaders {
         case .created(let value):
             response.setStatus(201)
             try response.addJSONHeader("X-Json", value.headers.X_hyphen_Json)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
@@ -2139,10 +2136,7 @@ extension Operations.oldWords {
 extension Components.Responses.Missing {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         try response.addHeader("X-Reason", self.headers.X_hyphen_Reason)
-        switch self.body {
-        case .json(let value):
-            try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-        }
+        try response.setBody(self.body)
     }
 }
 

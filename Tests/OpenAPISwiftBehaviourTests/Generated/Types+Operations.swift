@@ -7,7 +7,9 @@ import StreamingJSON
 extension Operations {
     /// - Remark: HTTP `GET /names/{name}`.
     enum getName {
-        static let id: Swift.String = "getName"
+        static var id: Swift.String {
+            "getName"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 var name: Swift.String
@@ -43,7 +45,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /archive/{year}-{month}/{file-name}.json`.
     enum getArchived {
-        static let id: Swift.String = "getArchived"
+        static var id: Swift.String {
+            "getArchived"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 var file_hyphen_name: Swift.String
@@ -83,7 +87,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /values/{flag}/{number}/{moment}/{colour}/{rank}`.
     enum getValues {
-        static let id: Swift.String = "getValues"
+        static var id: Swift.String {
+            "getValues"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 enum rankPayload: Swift.Int, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
@@ -144,7 +150,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /spread/{list}/{point}`.
     enum getSpread {
-        static let id: Swift.String = "getSpread"
+        static var id: Swift.String {
+            "getSpread"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 var list: [Swift.String]
@@ -182,7 +190,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query`.
     enum query {
-        static let id: Swift.String = "query"
+        static var id: Swift.String {
+            "query"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 enum rankPayload: Swift.Int, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
@@ -332,7 +342,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/lists`.
     enum queryLists {
-        static let id: Swift.String = "queryLists"
+        static var id: Swift.String {
+            "queryLists"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var tag: [Swift.String]?
@@ -385,7 +397,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/exploded`.
     enum queryExploded {
-        static let id: Swift.String = "queryExploded"
+        static var id: Swift.String {
+            "queryExploded"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var filter: Components.Schemas.Filter?
@@ -421,14 +435,11 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/joined`.
     enum queryJoined {
-        static let id: Swift.String = "queryJoined"
+        static var id: Swift.String {
+            "queryJoined"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Query: OpenAPISwiftRuntime.OperationValue {
-                var filter: Components.Schemas.Filter?
-                init(filter: Components.Schemas.Filter? = nil) {
-                    self.filter = filter
-                }
-            }
+            typealias Query = Operations.queryExploded.Input.Query
             var query: Operations.queryJoined.Input.Query
             init(query: Operations.queryJoined.Input.Query = .init()) {
                 self.query = query
@@ -457,7 +468,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/deep`.
     enum queryDeep {
-        static let id: Swift.String = "queryDeep"
+        static var id: Swift.String {
+            "queryDeep"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 struct otherPayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -528,7 +541,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/deep/required`.
     enum queryDeepRequired {
-        static let id: Swift.String = "queryDeepRequired"
+        static var id: Swift.String {
+            "queryDeepRequired"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var filter: Components.Schemas.Filter
@@ -564,7 +579,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/required`.
     enum queryRequired {
-        static let id: Swift.String = "queryRequired"
+        static var id: Swift.String {
+            "queryRequired"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var limit: Swift.Int
@@ -602,7 +619,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /query/nested`.
     enum queryNested {
-        static let id: Swift.String = "queryNested"
+        static var id: Swift.String {
+            "queryNested"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 struct treePayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -670,7 +689,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /headers`.
     enum sendHeaders {
-        static let id: Swift.String = "sendHeaders"
+        static var id: Swift.String {
+            "sendHeaders"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Headers: OpenAPISwiftRuntime.OperationValue {
                 var X_hyphen_Text: Swift.String?
@@ -732,7 +753,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /headers/required`.
     enum requireHeader {
-        static let id: Swift.String = "requireHeader"
+        static var id: Swift.String {
+            "requireHeader"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Headers: OpenAPISwiftRuntime.OperationValue {
                 var X_hyphen_Key: Swift.String
@@ -770,7 +793,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /overlap/{id}`.
     enum overlap {
-        static let id: Swift.String = "overlap"
+        static var id: Swift.String {
+            "overlap"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 var id: Swift.String
@@ -837,14 +862,11 @@ extension Operations {
     }
     /// - Remark: HTTP `DELETE /overlap/{id}`.
     enum deleteOverlap {
-        static let id: Swift.String = "deleteOverlap"
+        static var id: Swift.String {
+            "deleteOverlap"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Path: OpenAPISwiftRuntime.OperationValue {
-                var id: Swift.String
-                init(id: Swift.String) {
-                    self.id = id
-                }
-            }
+            typealias Path = Operations.overlap.Input.Path
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var first: Swift.Int?
                 var second: Swift.Int?
@@ -855,12 +877,7 @@ extension Operations {
                     self.id = id
                 }
             }
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var X_hyphen_Trace: Components.Parameters.TraceHeader?
-                init(X_hyphen_Trace: Components.Parameters.TraceHeader? = nil) {
-                    self.X_hyphen_Trace = X_hyphen_Trace
-                }
-            }
+            typealias Headers = Operations.overlap.Input.Headers
             var path: Operations.deleteOverlap.Input.Path
             var query: Operations.deleteOverlap.Input.Query
             var headers: Operations.deleteOverlap.Input.Headers
@@ -897,7 +914,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /references/{key}`.
     enum useReferences {
-        static let id: Swift.String = "useReferences"
+        static var id: Swift.String {
+            "useReferences"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 var key: Components.Parameters.KeyInPath
@@ -911,12 +930,7 @@ extension Operations {
                     self.page_hyphen_size = page_hyphen_size
                 }
             }
-            struct Headers: OpenAPISwiftRuntime.OperationValue {
-                var X_hyphen_Trace: Components.Parameters.TraceHeader?
-                init(X_hyphen_Trace: Components.Parameters.TraceHeader? = nil) {
-                    self.X_hyphen_Trace = X_hyphen_Trace
-                }
-            }
+            typealias Headers = Operations.overlap.Input.Headers
             var path: Operations.useReferences.Input.Path
             var query: Operations.useReferences.Input.Query
             var headers: Operations.useReferences.Input.Headers
@@ -953,7 +967,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /specimens`.
     enum exchange {
-        static let id: Swift.String = "exchange"
+        static var id: Swift.String {
+            "exchange"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Specimen>
@@ -985,7 +1001,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /media`.
     enum sendMedia {
-        static let id: Swift.String = "sendMedia"
+        static var id: Swift.String {
+            "sendMedia"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json`
@@ -1233,7 +1251,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /media/any`.
     enum sendAny {
-        static let id: Swift.String = "sendAny"
+        static var id: Swift.String {
+            "sendAny"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `*/*`
@@ -1275,7 +1295,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /media/charset`.
     enum sendCharset {
-        static let id: Swift.String = "sendCharset"
+        static var id: Swift.String {
+            "sendCharset"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 /// `application/json; charset=utf-8`
@@ -1331,7 +1353,9 @@ extension Operations {
     }
     /// - Remark: HTTP `PATCH /bodies/optional`.
     enum patchOptional {
-        static let id: Swift.String = "patchOptional"
+        static var id: Swift.String {
+            "patchOptional"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Note>
             var body: Operations.patchOptional.Input.Body?
@@ -1362,7 +1386,9 @@ extension Operations {
     }
     /// - Remark: HTTP `PUT /bodies/optional`.
     enum putNullable {
-        static let id: Swift.String = "putNullable"
+        static var id: Swift.String {
+            "putNullable"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct BodyJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                 var text: Swift.String?
@@ -1423,7 +1449,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /bodies/free`.
     enum sendFree {
-        static let id: Swift.String = "sendFree"
+        static var id: Swift.String {
+            "sendFree"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             typealias Body = OpenAPISwiftRuntime.JSONBody<OpenAPISwiftRuntime.OpenAPIValueContainer>
@@ -1455,7 +1483,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /bodies/inline`.
     enum sendInline {
-        static let id: Swift.String = "sendInline"
+        static var id: Swift.String {
+            "sendInline"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct BodyJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                 struct inner_objPayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -1592,7 +1622,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /bodies/list`.
     enum sendList {
-        static let id: Swift.String = "sendList"
+        static var id: Swift.String {
+            "sendList"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             typealias Body = OpenAPISwiftRuntime.JSONBody<[Components.Schemas.Point]>
@@ -1673,7 +1705,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /bodies/string`.
     enum sendString {
-        static let id: Swift.String = "sendString"
+        static var id: Swift.String {
+            "sendString"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             typealias Body = OpenAPISwiftRuntime.JSONBody<Swift.String>
@@ -1762,7 +1796,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /bodies/referenced`.
     enum sendReferenced {
-        static let id: Swift.String = "sendReferenced"
+        static var id: Swift.String {
+            "sendReferenced"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             var body: Components.RequestBodies.NoteBody?
             init(body: Components.RequestBodies.NoteBody? = nil) {
@@ -1792,7 +1828,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /bodies/required`.
     enum sendRequiredReference {
-        static let id: Swift.String = "sendRequiredReference"
+        static var id: Swift.String {
+            "sendRequiredReference"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             var body: Components.RequestBodies.Required_hyphen_Body
             init(body: Components.RequestBodies.Required_hyphen_Body) {
@@ -1822,7 +1860,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /forms`.
     enum sendForm {
-        static let id: Swift.String = "sendForm"
+        static var id: Swift.String {
+            "sendForm"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 struct urlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -1972,7 +2012,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /forms/free`.
     enum sendFreeForm {
-        static let id: Swift.String = "sendFreeForm"
+        static var id: Swift.String {
+            "sendFreeForm"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 struct urlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -2036,7 +2078,9 @@ extension Operations {
     }
     /// - Remark: HTTP `PUT /uploads`.
     enum upload {
-        static let id: Swift.String = "upload"
+        static var id: Swift.String {
+            "upload"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.upload.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -2060,18 +2104,7 @@ extension Operations {
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/octet-stream`
-                    case binary(OpenAPISwiftRuntime.HTTPBody)
-                    var binary: OpenAPISwiftRuntime.HTTPBody {
-                        get throws {
-                            switch self {
-                            case .binary(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                typealias Body = Operations.upload.Input.Body
                 /// The response's body.
                 var body: Operations.upload.Output.Ok.Body
                 init(body: Operations.upload.Output.Ok.Body) {
@@ -2173,7 +2206,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart`.
     enum sendParts {
-        static let id: Swift.String = "sendParts"
+        static var id: Swift.String {
+            "sendParts"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2361,7 +2396,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/closed`.
     enum sendClosed {
-        static let id: Swift.String = "sendClosed"
+        static var id: Swift.String {
+            "sendClosed"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2413,7 +2450,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/open`.
     enum sendOpen {
-        static let id: Swift.String = "sendOpen"
+        static var id: Swift.String {
+            "sendOpen"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2467,7 +2506,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/typed`.
     enum sendTyped {
-        static let id: Swift.String = "sendTyped"
+        static var id: Swift.String {
+            "sendTyped"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2547,7 +2588,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/notes`.
     enum sendNotes {
-        static let id: Swift.String = "sendNotes"
+        static var id: Swift.String {
+            "sendNotes"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2593,7 +2636,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/texts`.
     enum sendTexts {
-        static let id: Swift.String = "sendTexts"
+        static var id: Swift.String {
+            "sendTexts"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2639,7 +2684,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/untyped`.
     enum sendUntyped {
-        static let id: Swift.String = "sendUntyped"
+        static var id: Swift.String {
+            "sendUntyped"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2685,7 +2732,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/album`.
     enum sendAlbum {
-        static let id: Swift.String = "sendAlbum"
+        static var id: Swift.String {
+            "sendAlbum"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.sendAlbum.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -2709,18 +2758,7 @@ extension Operations {
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `multipart/form-data`
-                    case multipartForm(OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Album>)
-                    var multipartForm: OpenAPISwiftRuntime.MultipartBody<Components.Schemas.Album> {
-                        get throws {
-                            switch self {
-                            case .multipartForm(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                typealias Body = Operations.sendAlbum.Input.Body
                 /// The response's body.
                 var body: Operations.sendAlbum.Output.Ok.Body
                 init(body: Operations.sendAlbum.Output.Ok.Body) {
@@ -2811,7 +2849,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /multipart/optional`.
     enum sendOptionalParts {
-        static let id: Swift.String = "sendOptionalParts"
+        static var id: Swift.String {
+            "sendOptionalParts"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -2865,7 +2905,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /statuses`.
     enum everyStatus {
-        static let id: Swift.String = "everyStatus"
+        static var id: Swift.String {
+            "everyStatus"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             init() {}
         }
@@ -3724,7 +3766,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /ranges`.
     enum everyRange {
-        static let id: Swift.String = "everyRange"
+        static var id: Swift.String {
+            "everyRange"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.everyRange.Input.Headers
@@ -3819,7 +3863,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /failures`.
     enum failing {
-        static let id: Swift.String = "failing"
+        static var id: Swift.String {
+            "failing"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.failing.Input.Headers
@@ -3972,7 +4018,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /negotiated`.
     enum negotiate {
-        static let id: Swift.String = "negotiate"
+        static var id: Swift.String {
+            "negotiate"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.negotiate.AcceptableContentType>
             var headers: Operations.negotiate.Input.Headers
@@ -3982,44 +4030,7 @@ extension Operations {
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Note)
-                    /// `text/plain`
-                    case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    /// `application/octet-stream`
-                    case binary(OpenAPISwiftRuntime.HTTPBody)
-                    var json: Components.Schemas.Note {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            default:
-                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "json", found: self)
-                            }
-                        }
-                    }
-                    var plainText: OpenAPISwiftRuntime.HTTPBody {
-                        get throws {
-                            switch self {
-                            case .plainText(let body):
-                                return body
-                            default:
-                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "plainText", found: self)
-                            }
-                        }
-                    }
-                    var binary: OpenAPISwiftRuntime.HTTPBody {
-                        get throws {
-                            switch self {
-                            case .binary(let body):
-                                return body
-                            default:
-                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "binary", found: self)
-                            }
-                        }
-                    }
-                }
+                typealias Body = Components.RequestBodies.NoteBody
                 /// The response's body.
                 var body: Operations.negotiate.Output.Ok.Body
                 init(body: Operations.negotiate.Output.Ok.Body) {
@@ -4113,7 +4124,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /parameterised`.
     enum parameterised {
-        static let id: Swift.String = "parameterised"
+        static var id: Swift.String {
+            "parameterised"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.parameterised.Input.Headers
@@ -4182,7 +4195,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /wildcards`.
     enum wildcards {
-        static let id: Swift.String = "wildcards"
+        static var id: Swift.String {
+            "wildcards"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.wildcards.AcceptableContentType>
             var headers: Operations.wildcards.Input.Headers
@@ -4287,7 +4302,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /wildcards/text`.
     enum textWildcard {
-        static let id: Swift.String = "textWildcard"
+        static var id: Swift.String {
+            "textWildcard"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.textWildcard.AcceptableContentType>
             var headers: Operations.textWildcard.Input.Headers
@@ -4356,7 +4373,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /answers`.
     enum answerHeaders {
-        static let id: Swift.String = "answerHeaders"
+        static var id: Swift.String {
+            "answerHeaders"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             var headers: Operations.answerHeaders.Input.Headers
@@ -4434,18 +4453,7 @@ extension Operations {
                         self.X_hyphen_Json = X_hyphen_Json
                     }
                 }
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `application/json`
-                    case json(Components.Schemas.Note)
-                    var json: Components.Schemas.Note {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Note>
                 /// The response's header fields.
                 var headers: Operations.answerHeaders.Output.Created.Headers
                 /// The response's body.
@@ -4501,7 +4509,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /streams`.
     enum stream {
-        static let id: Swift.String = "stream"
+        static var id: Swift.String {
+            "stream"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.stream.AcceptableContentType>
             var headers: Operations.stream.Input.Headers
@@ -4606,46 +4616,11 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /streams`.
     enum sendStream {
-        static let id: Swift.String = "sendStream"
+        static var id: Swift.String {
+            "sendStream"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `text/event-stream`
-                case text_event_hyphen_stream(OpenAPISwiftRuntime.HTTPBody)
-                /// `application/jsonl`
-                case application_jsonl(OpenAPISwiftRuntime.HTTPBody)
-                /// `application/json-seq`
-                case application_json_hyphen_seq(OpenAPISwiftRuntime.HTTPBody)
-                var text_event_hyphen_stream: OpenAPISwiftRuntime.HTTPBody {
-                    get throws {
-                        switch self {
-                        case .text_event_hyphen_stream(let body):
-                            return body
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedBody(expected: "text_event_hyphen_stream", found: self)
-                        }
-                    }
-                }
-                var application_jsonl: OpenAPISwiftRuntime.HTTPBody {
-                    get throws {
-                        switch self {
-                        case .application_jsonl(let body):
-                            return body
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedBody(expected: "application_jsonl", found: self)
-                        }
-                    }
-                }
-                var application_json_hyphen_seq: OpenAPISwiftRuntime.HTTPBody {
-                    get throws {
-                        switch self {
-                        case .application_json_hyphen_seq(let body):
-                            return body
-                        default:
-                            throw OpenAPISwiftRuntime.unexpectedBody(expected: "application_json_hyphen_seq", found: self)
-                        }
-                    }
-                }
-            }
+            typealias Body = Operations.stream.Output.Ok.Body
             var body: Operations.sendStream.Input.Body
             init(body: Operations.sendStream.Input.Body) {
                 self.body = body
@@ -4674,14 +4649,11 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /derived/{id}`.
     enum get_sol_derived_sol__lcub_id_rcub_ {
-        static let id: Swift.String = "get/derived/{id}"
+        static var id: Swift.String {
+            "get/derived/{id}"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Path: OpenAPISwiftRuntime.OperationValue {
-                var id: Swift.String
-                init(id: Swift.String) {
-                    self.id = id
-                }
-            }
+            typealias Path = Operations.overlap.Input.Path
             var path: Operations.get_sol_derived_sol__lcub_id_rcub_.Input.Path
             init(path: Operations.get_sol_derived_sol__lcub_id_rcub_.Input.Path) {
                 self.path = path
@@ -4710,7 +4682,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /words`.
     enum _default {
-        static let id: Swift.String = "default"
+        static var id: Swift.String {
+            "default"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var _self: Swift.String?
@@ -4760,7 +4734,9 @@ extension Operations {
     }
     /// - Remark: HTTP `HEAD /words`.
     enum head_space_words {
-        static let id: Swift.String = "head words"
+        static var id: Swift.String {
+            "head words"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             init() {}
         }
@@ -4787,7 +4763,9 @@ extension Operations {
     }
     /// - Remark: HTTP `OPTIONS /words`.
     enum words_period_options {
-        static let id: Swift.String = "words.options"
+        static var id: Swift.String {
+            "words.options"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             init() {}
         }
@@ -4814,7 +4792,9 @@ extension Operations {
     }
     /// - Remark: HTTP `TRACE /words`.
     enum trace_hyphen_words {
-        static let id: Swift.String = "trace-words"
+        static var id: Swift.String {
+            "trace-words"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             init() {}
         }
@@ -4841,7 +4821,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /words`.
     enum oldWords {
-        static let id: Swift.String = "oldWords"
+        static var id: Swift.String {
+            "oldWords"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             init() {}
         }

@@ -13,18 +13,7 @@ extension Components.Responses {
                 self.X_hyphen_Reason = X_hyphen_Reason
             }
         }
-        enum Body: OpenAPISwiftRuntime.OperationValue {
-            /// `application/json`
-            case json(Components.Schemas.Note)
-            var json: Components.Schemas.Note {
-                get throws {
-                    switch self {
-                    case .json(let body):
-                        return body
-                    }
-                }
-            }
-        }
+        typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Note>
         /// The response's header fields.
         var headers: Components.Responses.Missing.Headers
         /// The response's body.

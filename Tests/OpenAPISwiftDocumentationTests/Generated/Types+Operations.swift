@@ -10,7 +10,9 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /sightings`.
     enum ListSightings {
-        static let id: Swift.String = "listSightings"
+        static var id: Swift.String {
+            "listSightings"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var limit: Swift.Int?
@@ -143,7 +145,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /sightings`.
     enum AddSighting {
-        static let id: Swift.String = "addSighting"
+        static var id: Swift.String {
+            "addSighting"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Sighting>
@@ -187,7 +191,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /sightings/{id}`.
     enum GetSighting {
-        static let id: Swift.String = "getSighting"
+        static var id: Swift.String {
+            "getSighting"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Path: OpenAPISwiftRuntime.OperationValue {
                 var id: Swift.String
@@ -240,14 +246,11 @@ extension Operations {
     }
     /// - Remark: HTTP `DELETE /sightings/{id}`.
     enum RemoveSighting {
-        static let id: Swift.String = "removeSighting"
+        static var id: Swift.String {
+            "removeSighting"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Path: OpenAPISwiftRuntime.OperationValue {
-                var id: Swift.String
-                init(id: Swift.String) {
-                    self.id = id
-                }
-            }
+            typealias Path = Operations.GetSighting.Input.Path
             var path: Operations.RemoveSighting.Input.Path
             init(path: Operations.RemoveSighting.Input.Path) {
                 self.path = path
@@ -276,14 +279,11 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /sightings/{id}/song`.
     enum GetSong {
-        static let id: Swift.String = "getSong"
+        static var id: Swift.String {
+            "getSong"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Path: OpenAPISwiftRuntime.OperationValue {
-                var id: Swift.String
-                init(id: Swift.String) {
-                    self.id = id
-                }
-            }
+            typealias Path = Operations.GetSighting.Input.Path
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.GetSong.AcceptableContentType>
             var path: Operations.GetSong.Input.Path
             var headers: Operations.GetSong.Input.Headers
@@ -353,26 +353,12 @@ extension Operations {
     }
     /// - Remark: HTTP `PUT /sightings/{id}/song`.
     enum PutSong {
-        static let id: Swift.String = "putSong"
+        static var id: Swift.String {
+            "putSong"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
-            struct Path: OpenAPISwiftRuntime.OperationValue {
-                var id: Swift.String
-                init(id: Swift.String) {
-                    self.id = id
-                }
-            }
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `audio/mpeg`
-                case audioMpeg(OpenAPISwiftRuntime.HTTPBody)
-                var audioMpeg: OpenAPISwiftRuntime.HTTPBody {
-                    get throws {
-                        switch self {
-                        case .audioMpeg(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Path = Operations.GetSighting.Input.Path
+            typealias Body = Operations.GetSong.Output.Ok.Body
             var path: Operations.PutSong.Input.Path
             var body: Operations.PutSong.Input.Body
             init(path: Operations.PutSong.Input.Path, body: Operations.PutSong.Input.Body) {
@@ -403,7 +389,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /reports`.
     enum SendReport {
-        static let id: Swift.String = "sendReport"
+        static var id: Swift.String {
+            "sendReport"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             enum Body: OpenAPISwiftRuntime.OperationValue {
                 enum MultipartFormPayload: OpenAPISwiftRuntime.OperationValue {
@@ -473,7 +461,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /feed`.
     enum WatchSightings {
-        static let id: Swift.String = "watchSightings"
+        static var id: Swift.String {
+            "watchSightings"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.WatchSightings.AcceptableContentType>
             var headers: Operations.WatchSightings.Input.Headers
@@ -542,7 +532,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /export`.
     enum ExportSightings {
-        static let id: Swift.String = "exportSightings"
+        static var id: Swift.String {
+            "exportSightings"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.ExportSightings.AcceptableContentType>
             var headers: Operations.ExportSightings.Input.Headers
@@ -611,7 +603,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /logins`.
     enum LogIn {
-        static let id: Swift.String = "logIn"
+        static var id: Swift.String {
+            "logIn"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.LogIn.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {

@@ -9,7 +9,9 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /books`.
     public enum ListBooks {
-        public static let id: Swift.String = "listBooks"
+        public static var id: Swift.String {
+            "listBooks"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public struct Query: OpenAPISwiftRuntime.OperationValue {
                 public struct PricePayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -277,7 +279,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /books`.
     public enum AddBook {
-        public static let id: Swift.String = "addBook"
+        public static var id: Swift.String {
+            "addBook"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public struct Headers: OpenAPISwiftRuntime.OperationValue {
                 public var trace: Swift.String?
@@ -332,7 +336,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /books/{bookID}/pages/{page}.txt`.
     public enum ReadPage {
-        public static let id: Swift.String = "readPage"
+        public static var id: Swift.String {
+            "readPage"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public struct Path: OpenAPISwiftRuntime.OperationValue {
                 public var bookID: Components.Parameters.BookID
@@ -429,16 +435,11 @@ extension Operations {
     }
     /// - Remark: HTTP `PUT /books/{bookID}/pages/{page}.txt`.
     public enum WritePage {
-        public static let id: Swift.String = "writePage"
+        public static var id: Swift.String {
+            "writePage"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
-            public struct Path: OpenAPISwiftRuntime.OperationValue {
-                public var bookID: Components.Parameters.BookID
-                public var page: Swift.Int
-                public init(bookID: Components.Parameters.BookID, page: Swift.Int) {
-                    self.bookID = bookID
-                    self.page = page
-                }
-            }
+            public typealias Path = Operations.ReadPage.Input.Path
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
                 public struct JsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -543,16 +544,11 @@ extension Operations {
     }
     /// - Remark: HTTP `DELETE /books/{bookID}/pages/{page}.txt`.
     public enum RemovePage {
-        public static let id: Swift.String = "removePage"
+        public static var id: Swift.String {
+            "removePage"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
-            public struct Path: OpenAPISwiftRuntime.OperationValue {
-                public var bookID: Components.Parameters.BookID
-                public var page: Swift.Int
-                public init(bookID: Components.Parameters.BookID, page: Swift.Int) {
-                    self.bookID = bookID
-                    self.page = page
-                }
-            }
+            public typealias Path = Operations.ReadPage.Input.Path
             public var path: Operations.RemovePage.Input.Path
             public init(path: Operations.RemovePage.Input.Path) {
                 self.path = path
@@ -582,7 +578,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /members`.
     public enum Enrol {
-        public static let id: Swift.String = "enrol"
+        public static var id: Swift.String {
+            "enrol"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.Enrol.AcceptableContentType>
             @frozen
@@ -810,7 +808,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /covers`.
     public enum SendCover {
-        public static let id: Swift.String = "sendCover"
+        public static var id: Swift.String {
+            "sendCover"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.SendCover.AcceptableContentType>
             @frozen
@@ -1077,7 +1077,9 @@ extension Operations {
     }
     /// - Remark: HTTP `PUT /shelves`.
     public enum FillShelf {
-        public static let id: Swift.String = "fillShelf"
+        public static var id: Swift.String {
+            "fillShelf"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.FillShelf.AcceptableContentType>
             @frozen
@@ -1263,34 +1265,13 @@ extension Operations {
                 }
             }
         }
-        @frozen
-        public enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case multipartForm
-            case other(Swift.String)
-            public init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "multipart/form-data":
-                    self = .multipartForm
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            public var rawValue: Swift.String {
-                switch self {
-                case .multipartForm:
-                    return "multipart/form-data"
-                case .other(let text):
-                    return text
-                }
-            }
-            public static var allCases: [Self] {
-                [.multipartForm]
-            }
-        }
+        public typealias AcceptableContentType = Operations.SendCover.AcceptableContentType
     }
     /// - Remark: HTTP `POST /notes`.
     public enum locate {
-        public static let id: Swift.String = "find_it"
+        public static var id: Swift.String {
+            "find_it"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             public var headers: Operations.locate.Input.Headers

@@ -134,8 +134,7 @@ extension Operations.GetUser_post {
                 xRateLimitRemaining: try response.header("X-RateLimit-Remaining", .number, Swift.Int.self),
                 recent: try response.header("X-Old", .string, Swift.String.self)
             )
-            try response.requireContentType("application/json")
-            let body: Operations.GetUser_post.Output.Ok.Body = .json(try response.json(Operations.GetUser_post.Output.Ok.Body.JsonPayload.self))
+            let body: Operations.GetUser_post.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.GetUser_post.Output.Ok(headers: headers, body: body))
         case 404:
             return .notFound(try Components.Responses.NotFound.decode(from: response))

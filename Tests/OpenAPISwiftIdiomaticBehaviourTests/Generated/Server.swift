@@ -127,10 +127,7 @@ extension Operations.GetUser_post {
             response.setStatus(200)
             try response.addHeader("X-RateLimit-Remaining", value.headers.xRateLimitRemaining)
             try response.addHeader("X-Old", value.headers.recent)
-            switch value.body {
-            case .json(let value):
-                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
-            }
+            try response.setBody(value.body)
         case .notFound(let value):
             response.setStatus(404)
             try value.encode(into: &response)

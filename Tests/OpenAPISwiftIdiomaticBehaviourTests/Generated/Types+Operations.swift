@@ -8,7 +8,9 @@ internal import OpenAPISwiftBehaviourSupport
 extension Operations {
     /// - Remark: HTTP `GET /users/{user_id}/posts/{post-id}.json`.
     package enum GetUser_post {
-        package static let id: Swift.String = "get-user.post"
+        package static var id: Swift.String {
+            "get-user.post"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package struct Path: OpenAPISwiftRuntime.OperationValue {
                 package var userId: Swift.String
@@ -76,93 +78,79 @@ extension Operations {
                         self.recent = recent
                     }
                 }
-                @frozen
-                package enum Body: OpenAPISwiftRuntime.OperationValue {
-                    package struct JsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
-                        package typealias TagListPayload = [Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayloadPayload]
-                        package struct TagListPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
-                            package var tagName: Swift.String?
-                            /// Creates a `TagListPayloadPayload`.
-                            package init(tagName: Swift.String? = nil) {
-                                self.tagName = tagName
-                            }
-                            package enum CodingKeys: Swift.String, Swift.CodingKey {
-                                case tagName = "tag_name"
-                            }
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tag_name")
-                            package init(
-                                json reader: inout StreamingJSON.JSONReader
-                            ) throws(StreamingJSON.JSONError) {
-                                var v0: Swift.String? = nil
-                                reader.beginMembers()
-                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                                    switch key {
-                                    case 0:
-                                        reader.readString(optional: &v0)
-                                    default:
-                                        reader.skipMember()
-                                    }
-                                }
-                                try reader.endMembers()
-                                self.tagName = v0
-                            }
-                            package func write(json writer: inout StreamingJSON.JSONWriter) {
-                                writer.beginObject()
-                                writer.member("tag_name", string: self.tagName)
-                                writer.endObject()
-                            }
-                        }
-                        package var postTitle: Swift.String?
-                        package var tagList: Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayload?
-                        /// Creates a `JsonPayload`.
-                        package init(
-                            postTitle: Swift.String? = nil,
-                            tagList: Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayload? = nil
-                        ) {
-                            self.postTitle = postTitle
-                            self.tagList = tagList
+                package struct BodyJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                    package typealias TagListPayload = [Operations.GetUser_post.Output.Ok.BodyJsonPayload.TagListPayloadPayload]
+                    package struct TagListPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                        package var tagName: Swift.String?
+                        /// Creates a `TagListPayloadPayload`.
+                        package init(tagName: Swift.String? = nil) {
+                            self.tagName = tagName
                         }
                         package enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case postTitle = "post_title"
-                            case tagList = "tag_list"
+                            case tagName = "tag_name"
                         }
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("post_title", "tag_list")
+                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tag_name")
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.String? = nil
-                            var v1: Operations.GetUser_post.Output.Ok.Body.JsonPayload.TagListPayload? = nil
                             reader.beginMembers()
                             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
                                     reader.readString(optional: &v0)
-                                case 1:
-                                    reader.readMember(optional: &v1)
                                 default:
                                     reader.skipMember()
                                 }
                             }
                             try reader.endMembers()
-                            self.postTitle = v0
-                            self.tagList = v1
+                            self.tagName = v0
                         }
                         package func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            writer.member("post_title", string: self.postTitle)
-                            writer.member("tag_list", value: self.tagList)
+                            writer.member("tag_name", string: self.tagName)
                             writer.endObject()
                         }
                     }
-                    /// `application/json`
-                    case json(Operations.GetUser_post.Output.Ok.Body.JsonPayload)
-                    package var json: Operations.GetUser_post.Output.Ok.Body.JsonPayload {
-                        get throws {
-                            switch self {
-                            case .json(let body):
-                                return body
+                    package var postTitle: Swift.String?
+                    package var tagList: Operations.GetUser_post.Output.Ok.BodyJsonPayload.TagListPayload?
+                    /// Creates a `BodyJsonPayload`.
+                    package init(
+                        postTitle: Swift.String? = nil,
+                        tagList: Operations.GetUser_post.Output.Ok.BodyJsonPayload.TagListPayload? = nil
+                    ) {
+                        self.postTitle = postTitle
+                        self.tagList = tagList
+                    }
+                    package enum CodingKeys: Swift.String, Swift.CodingKey {
+                        case postTitle = "post_title"
+                        case tagList = "tag_list"
+                    }
+                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("post_title", "tag_list")
+                    package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                        var v0: Swift.String? = nil
+                        var v1: Operations.GetUser_post.Output.Ok.BodyJsonPayload.TagListPayload? = nil
+                        reader.beginMembers()
+                        while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                            switch key {
+                            case 0:
+                                reader.readString(optional: &v0)
+                            case 1:
+                                reader.readMember(optional: &v1)
+                            default:
+                                reader.skipMember()
                             }
                         }
+                        try reader.endMembers()
+                        self.postTitle = v0
+                        self.tagList = v1
+                    }
+                    package func write(json writer: inout StreamingJSON.JSONWriter) {
+                        writer.beginObject()
+                        writer.member("post_title", string: self.postTitle)
+                        writer.member("tag_list", value: self.tagList)
+                        writer.endObject()
                     }
                 }
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Operations.GetUser_post.Output.Ok.BodyJsonPayload>
                 /// The response's header fields.
                 package var headers: Operations.GetUser_post.Output.Ok.Headers
                 /// The response's body.
@@ -234,7 +222,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /v1/{account}/things`.
     package enum GetV1AccountThings {
-        package static let id: Swift.String = "get/v1/{account}/things"
+        package static var id: Swift.String {
+            "get/v1/{account}/things"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package struct Path: OpenAPISwiftRuntime.OperationValue {
                 package var account: Swift.String
@@ -271,7 +261,9 @@ extension Operations {
     }
     /// - Remark: HTTP `GET /connections`.
     package enum HTTPSConnection {
-        package static let id: Swift.String = "HTTPSConnection"
+        package static var id: Swift.String {
+            "HTTPSConnection"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package init() {}
         }
@@ -299,7 +291,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /connections`.
     package enum performIt {
-        package static let id: Swift.String = "doIt"
+        package static var id: Swift.String {
+            "doIt"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package var body: Components.RequestBodies.DoIt
             package init(body: Components.RequestBodies.DoIt) {
@@ -330,7 +324,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /media`.
     package enum SendMedia {
-        package static let id: Swift.String = "send_media"
+        package static var id: Swift.String {
+            "send_media"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             @frozen
             package enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -562,7 +558,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /parts`.
     package enum SendParts {
-        package static let id: Swift.String = "sendParts"
+        package static var id: Swift.String {
+            "sendParts"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             @frozen
             package enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -719,7 +717,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /sample`.
     package enum Exchange {
-        package static let id: Swift.String = "exchange"
+        package static var id: Swift.String {
+            "exchange"
+        }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Sample>

@@ -1,0 +1,25 @@
+/// The types of operations that were declared so far, by what they consist of.
+///
+/// What an operation declares again, with the same names, types and comments, becomes an alias of the first. The compiler's
+/// work grows with the number of types, and many operations have the same path parameters and header fields.
+struct SharedDeclarations {
+    private var paths: [String: String] = [:]
+
+    /// The declaration of a struct, or an alias of an equal one.
+    mutating func declaration(of structure: StructDeclaration, at path: String) -> Declaration {
+        guard structure.nested.isEmpty else { return structure.declaration }
+        let fields: [String] = structure.fields.map { (field: StructDeclaration.Field) in
+            [field.name, field.type, field.defaultValue ?? "", field.documentation ?? ""].joined(separator: "\u{1}")
+        }
+        let key: String = (["struct", structure.documentation ?? ""] + fields).joined(separator: "\u{2}")
+        guard let first = first(key, at: path) else { return structure.declaration }
+        return .alias(documentation: nil, name: structure.name, target: first)
+    }
+
+    /// The full name of the first type with a key; `nil` for the first, which is at `path`.
+    mutating func first(_ key: String, at path: String) -> String? {
+        if let first = paths[key] { return first }
+        paths[key] = path
+        return nil
+    }
+}
