@@ -127,6 +127,20 @@ struct IdiomaticSchemaTests {
         try await expect(sample { $0.discount = discount }, is: #"{"discount":50,"id":1}"#)
     }
 
+    @Test func aTypeOfAnotherLibraryStandsForASchema() async throws {
+        let text = "0F0E0D0C-0B0A-4908-8706-050403020100"
+        let unique: Schemas.Unique = try #require(UUID(uuidString: text))
+        try await expect(
+            sample {
+                $0.uniqueId = unique
+                $0.otherIds = [unique]
+            },
+            is: #"{"id":1,"other_ids":["\#(text)"],"unique_id":"\#(text)"}"#
+        )
+        let answer = try await Handlers().answer(.post, "/sample", [:], #"{"id":1,"unique_id":"none"}"#)
+        #expect(answer == Message(start: "400"))
+    }
+
     @Test func casesOfAChoiceAreSpelledLikeTheirTypes() async throws {
         try await expect(
             sample { $0.animal = .CatAnimal(.init(petType: "cat", nineLives: 9)) },

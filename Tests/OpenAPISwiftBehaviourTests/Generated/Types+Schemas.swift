@@ -326,6 +326,7 @@ extension Components.Schemas {
                 self.__names = newValue.map { .init($0) }
             }
         }
+        var old: Components.Schemas.__Old?
         /// Creates a `Specimen`.
         init(
             text: Swift.String? = nil,
@@ -381,7 +382,8 @@ extension Components.Schemas {
             family: Components.Schemas.Family? = nil,
             hen: Components.Schemas.Hen? = nil,
             doll: Components.Schemas.Doll? = nil,
-            names: Components.Schemas.Names? = nil
+            names: Components.Schemas.Names? = nil,
+            old: Components.Schemas.__Old? = nil
         ) {
             self.text = text
             self.uuid = uuid
@@ -437,6 +439,7 @@ extension Components.Schemas {
             self.hen = hen
             self.doll = doll
             self.__names = names.map { .init($0) }
+            self.old = old
         }
         enum CodingKeys: Swift.String, Swift.CodingKey {
             case text = "text"
@@ -493,8 +496,9 @@ extension Components.Schemas {
             case hen = "hen"
             case doll = "doll"
             case names = "names"
+            case old = "old"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "old")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -550,6 +554,7 @@ extension Components.Schemas {
             var v51: Components.Schemas.Hen? = nil
             var v52: Components.Schemas.Doll? = nil
             var v53: Components.Schemas.Names? = nil
+            var v54: Components.Schemas.__Old? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
@@ -661,6 +666,8 @@ extension Components.Schemas {
                     reader.readMember(optional: &v52)
                 case 53:
                     reader.readMember(optional: &v53)
+                case 54:
+                    reader.readMember(optional: &v54)
                 default:
                     reader.skipMember()
                 }
@@ -720,6 +727,7 @@ extension Components.Schemas {
             self.hen = v51
             self.doll = v52
             self.__names = v53.map { .init($0) }
+            self.old = v54
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -756,6 +764,7 @@ extension Components.Schemas {
             writer.member("number", double: self.number)
             writer.member("object", value: self.object)
             writer.member("odd", int: self.odd)
+            writer.member("old", value: self.old)
             writer.member("open", value: self.open)
             writer.member("openColour", value: self.openColour)
             writer.member("page", string: self.page)
@@ -2378,7 +2387,8 @@ extension Components.Schemas {
         }
     }
     @available(*, deprecated)
-    struct Old: StreamingJSON.JSONCodable, Swift.Sendable {
+    typealias Old = Components.Schemas.__Old
+    struct __Old: StreamingJSON.JSONCodable, Swift.Sendable {
         private var __a: Swift.Int?
         @available(*, deprecated)
         var a: Swift.Int? {
@@ -2389,7 +2399,7 @@ extension Components.Schemas {
                 self.__a = newValue
             }
         }
-        /// Creates a `Old`.
+        /// Creates a `__Old`.
         init(a: Swift.Int? = nil) {
             self.__a = a
         }

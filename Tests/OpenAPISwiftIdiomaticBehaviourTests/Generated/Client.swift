@@ -3,11 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) package import OpenAPISwiftRuntime
 internal import StreamingJSON
-#if canImport(FoundationEssentials)
-package import FoundationEssentials
-#else
 package import Foundation
-#endif
 import HTTPTypes
 internal import OpenAPISwiftBehaviourSupport
 

@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) package import OpenAPISwiftRuntime
 package import StreamingJSON
+internal import Foundation
 internal import OpenAPISwiftBehaviourSupport
 
 extension Components.RequestBodies {

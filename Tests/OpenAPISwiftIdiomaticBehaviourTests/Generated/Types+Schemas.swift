@@ -3,6 +3,7 @@
 // swift-format-ignore-file
 @_spi(Generated) package import OpenAPISwiftRuntime
 package import StreamingJSON
+package import Foundation
 package import OpenAPISwiftBehaviourSupport
 
 extension Components.Schemas {
@@ -24,6 +25,7 @@ extension Components.Schemas {
     package typealias NullableText = Swift.String
     package typealias Money = OpenAPISwiftBehaviourSupport.Cents
     package typealias Cash = OpenAPISwiftBehaviourSupport.Cents
+    package typealias Unique = Foundation.UUID
     package typealias User_list = [Components.Schemas.UserListPayload]
     package struct UserListPayload: StreamingJSON.JSONCodable, Swift.Sendable {
         package var userName: Swift.String?
@@ -444,6 +446,8 @@ extension Components.Schemas {
         package var known: Components.Schemas.KnownAnimal?
         package var old: Components.Schemas.Renewed?
         package var price: Components.Schemas.Money?
+        package var uniqueId: Components.Schemas.Unique?
+        package var otherIds: [Components.Schemas.Unique]?
         package var discount: Components.Schemas.Cash?
         package var prices: [Components.Schemas.Money]?
         package var mixedUp: Components.Schemas.Sample.MixedUpPayload?
@@ -470,6 +474,8 @@ extension Components.Schemas {
             known: Components.Schemas.KnownAnimal? = nil,
             old: Components.Schemas.Renewed? = nil,
             price: Components.Schemas.Money? = nil,
+            uniqueId: Components.Schemas.Unique? = nil,
+            otherIds: [Components.Schemas.Unique]? = nil,
             discount: Components.Schemas.Cash? = nil,
             prices: [Components.Schemas.Money]? = nil,
             mixedUp: Components.Schemas.Sample.MixedUpPayload? = nil,
@@ -495,6 +501,8 @@ extension Components.Schemas {
             self.known = known
             self.old = old
             self.price = price
+            self.uniqueId = uniqueId
+            self.otherIds = otherIds
             self.discount = discount
             self.prices = prices
             self.mixedUp = mixedUp
@@ -521,12 +529,14 @@ extension Components.Schemas {
             case known = "known"
             case old = "old"
             case price = "price"
+            case uniqueId = "unique_id"
+            case otherIds = "other_ids"
             case discount = "discount"
             case prices = "prices"
             case mixedUp = "mixed_up"
             case oneOrOther = "one_or_other"
         }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "price", "discount", "prices", "mixed_up", "one_or_other")
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "price", "unique_id", "other_ids", "discount", "prices", "mixed_up", "one_or_other")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.String? = nil
@@ -548,10 +558,12 @@ extension Components.Schemas {
             var v17: Components.Schemas.KnownAnimal? = nil
             var v18: Components.Schemas.Renewed? = nil
             var v19: Components.Schemas.Money? = nil
-            var v20: Components.Schemas.Cash? = nil
-            var v21: [Components.Schemas.Money]? = nil
-            var v22: Components.Schemas.Sample.MixedUpPayload? = nil
-            var v23: Components.Schemas.Sample.OneOrOtherPayload? = nil
+            var v20: Components.Schemas.Unique? = nil
+            var v21: [Components.Schemas.Unique]? = nil
+            var v22: Components.Schemas.Cash? = nil
+            var v23: [Components.Schemas.Money]? = nil
+            var v24: Components.Schemas.Sample.MixedUpPayload? = nil
+            var v25: Components.Schemas.Sample.OneOrOtherPayload? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
@@ -597,13 +609,17 @@ extension Components.Schemas {
                 case 19:
                     reader.readMember(optional: &v19, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Money in try reader.readOverride(Components.Schemas.Money.self) })
                 case 20:
-                    reader.readMember(optional: &v20, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Cash in try reader.readOverride(Components.Schemas.Cash.self) })
+                    reader.readMember(optional: &v20, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Unique in try reader.readOverride(Components.Schemas.Unique.self) })
                 case 21:
-                    reader.readMember(optional: &v21, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Money] in try reader.readOverride([Components.Schemas.Money].self) })
+                    reader.readMember(optional: &v21, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Unique] in try reader.readOverride([Components.Schemas.Unique].self) })
                 case 22:
-                    reader.readMember(optional: &v22)
+                    reader.readMember(optional: &v22, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Cash in try reader.readOverride(Components.Schemas.Cash.self) })
                 case 23:
-                    reader.readMember(optional: &v23)
+                    reader.readMember(optional: &v23, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Money] in try reader.readOverride([Components.Schemas.Money].self) })
+                case 24:
+                    reader.readMember(optional: &v24)
+                case 25:
+                    reader.readMember(optional: &v25)
                 default:
                     reader.skipMember()
                 }
@@ -632,10 +648,12 @@ extension Components.Schemas {
             self.known = v17
             self.old = v18
             self.price = v19
-            self.discount = v20
-            self.prices = v21
-            self.mixedUp = v22
-            self.oneOrOther = v23
+            self.uniqueId = v20
+            self.otherIds = v21
+            self.discount = v22
+            self.prices = v23
+            self.mixedUp = v24
+            self.oneOrOther = v25
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -657,11 +675,13 @@ extension Components.Schemas {
             writer.member("nullable_map", value: self.nullableMap)
             writer.member("old", value: self.old)
             writer.member("one_or_other", value: self.oneOrOther)
+            writer.member("other_ids", value: self.otherIds, { (value: [Components.Schemas.Unique], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("price", value: self.price, { (value: Components.Schemas.Money, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("prices", value: self.prices, { (value: [Components.Schemas.Money], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("referred", string: self.referred)
             writer.member("some_bytes", value: self.someBytes)
             writer.member("sort", value: self.sort)
+            writer.member("unique_id", value: self.uniqueId, { (value: Components.Schemas.Unique, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("user_list", value: self.userList)
             writer.endObject()
         }

@@ -2,6 +2,7 @@
 // The proving ground with idiomatic names, from a document of version 3.0.
 // swift-format-ignore-file
 @_spi(Generated) internal import OpenAPISwiftRuntime
+internal import Foundation
 internal import OpenAPISwiftBehaviourSupport
 
 /// The operations of Idiomatic proving ground: called through a `Client`, implemented by a server.
