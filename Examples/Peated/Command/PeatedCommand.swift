@@ -74,7 +74,7 @@ enum PeatedCommand {
         let stars = tasting.rating.map { "\($0)" } ?? "-"
         let picture = tasting.imageUrl.map { "  [\($0)]" } ?? ""
         return "\(tasting.id)  \(stars)  \(tasting.bottle.brand) \(tasting.bottle.name), \(tasting.author.username): "
-            + "\(tasting.notes ?? "")  (\(tasting.toasts) toasts)\(picture)"
+            + "\(tasting.notes ?? "")  (toasts: \(tasting.toasts))\(picture)"
     }
 
     private static func explanation(of error: any Error) -> String {
