@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     /// One flat identity, as CloudKit JS reads it; Apple's page shows a list.

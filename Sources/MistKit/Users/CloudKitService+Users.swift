@@ -1,4 +1,5 @@
 import CloudKitWebServices
+import OpenAPISwiftRuntime
 
 extension CloudKitService {
     /// Fetches the person that the credentials belong to.
