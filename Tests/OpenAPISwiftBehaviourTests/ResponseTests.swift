@@ -292,6 +292,30 @@ struct ResponseBodyTests {
         #expect(answer.body == #""+\/8=""#)
     }
 
+    @Test func aNullableBodyIsOptional() async throws {
+        let none: String? = try await Wire(201, json: "null").client().sendString(body: .json("")).created.body.json
+        #expect(none == nil)
+        #expect(try await Wire(201, json: #""t""#).client().sendString(body: .json("")).created.body.json == "t")
+        let handlers = Handlers(sendString: { _ in .created(.init(body: .json(nil))) })
+        #expect(try await handlers.answer(.post, "/bodies/string", [:], #""""#).body == "null")
+    }
+
+    @Test func aNullableObjectOrDateIsOptional() async throws {
+        typealias Output = Operations.sendString.Output
+        let one: Output.ResetContent.Body.jsonPayload = .init(a: 1)
+        let call = { (status: Int, json: String) async throws -> Output in
+            try await Wire(status, json: json).client().sendString(body: .json(""))
+        }
+        #expect(try await call(205, "null").resetContent.body.json == nil)
+        #expect(try await call(205, #"{"a":1}"#).resetContent.body.json == one)
+        #expect(try await call(206, "null").partialContent.body.json == nil)
+        #expect(try await call(206, #"{"a":1}"#).partialContent.body.json == .init(a: 1))
+        #expect(try await call(226, "null").code226.body.json == nil)
+        #expect(try await call(226, #""2023-11-14T22:13:20Z""#).code226.body.json == .november)
+        let handlers = Handlers(sendString: { _ in .code226(.init(body: .json(nil))) })
+        #expect(try await handlers.answer(.post, "/bodies/string", [:], #""""#).body == "null")
+    }
+
     @Test func numbersAndDatesAreBodies() async throws {
         #expect(try await Wire(202, json: "1.5").client().sendString(body: .json("")).accepted.body.json == 1.5)
         let date = try await Wire(203, json: #""2023-11-14T22:13:20Z""#).client().sendString(body: .json(""))

@@ -374,11 +374,12 @@ struct OperationTranslator {
         of content: [MediaType],
         path: String,
         prefix: String,
+        isResponse: Bool,
         in place: inout SchemaTranslator.Place
     ) -> TranslatedBody? {
         guard content.count == 1, let mediaType = MediaTypeName(content[0].name), mediaType.coding == .json,
             names.contentName(mediaType) == "json",
-            let type = jsonType(of: content[0].schema, prefix: prefix, in: &place)
+            let type = jsonType(of: content[0].schema, prefix: prefix, isResponse: isResponse, in: &place)
         else { return nil }
         let item = TranslatedBody.Case(
             name: "json",
@@ -393,11 +394,18 @@ struct OperationTranslator {
     private mutating func jsonType(
         of schema: Schema?,
         prefix: String,
+        isResponse: Bool,
         in place: inout SchemaTranslator.Place
     ) -> SwiftType? {
         guard let schema else { return .value }
         guard types.schemas.unsupportedReason(of: schema) == nil else { return nil }
-        if let type = types.simpleType(of: schema) { return type.needsClosure || isStream(type) ? nil : type }
+        let isNullable: Bool = isResponse && isNullableInline(schema)
+        if let type = types.simpleType(of: schema) {
+            if type.needsClosure || isStream(type) { return nil }
+            return isNullable ? type.asOptional : type
+        }
+        // The runtime's `jsonPayload` is the value, which callers know as the type without its `?`.
+        guard !isNullable else { return nil }
         let name: String = "\(names.typeName("json"))Payload"
         guard name == "JsonPayload" || name == "jsonPayload" else { return nil }
         switch types.schemas.shape(of: schema) {
@@ -407,25 +415,34 @@ struct OperationTranslator {
         }
     }
 
+    /// Whether the schema stands in the document where it is used, and `null` is one of its values.
+    private func isNullableInline(_ schema: Schema) -> Bool {
+        schema.reference == nil && types.schemas.isNullable(schema)
+    }
+
     /// Declares the enum of a body, or an alias for one that is there already. `nil` when no media type is supported.
+    ///
+    /// What may be `null` is an optional in a response; a request has a body or has none.
     private mutating func translateBody(
         _ content: [MediaType],
         named name: String,
+        isResponse: Bool = false,
         in place: inout SchemaTranslator.Place
     ) -> TranslatedBody? {
         let path: String = "\(place.path).\(name)"
-        if let body = jsonBody(of: content, path: path, prefix: name, in: &place) {
+        if let body = jsonBody(of: content, path: path, prefix: name, isResponse: isResponse, in: &place) {
             let target: String = "OpenAPISwiftRuntime.JSONBody<\(body.cases[0].type.text)>"
             place.declarations.append(.alias(documentation: nil, name: name, target: target))
             return body
         }
-        return translate(content, named: name, in: &place)
+        return translate(content, named: name, isResponse: isResponse, in: &place)
     }
 
     /// Declares the enum of a body. `nil` when no media type is supported.
     private mutating func translate(
         _ content: [MediaType],
         named name: String,
+        isResponse: Bool,
         in place: inout SchemaTranslator.Place
     ) -> TranslatedBody? {
         let path: String = "\(place.path).\(name)"
@@ -440,7 +457,8 @@ struct OperationTranslator {
             case .json:
                 if let schema = item.schema {
                     let hint: String = "\(names.typeName(names.contentName(mediaType)))Payload"
-                    type = types.type(of: schema, named: hint, in: &inner)
+                    let value: SwiftType? = types.type(of: schema, named: hint, in: &inner)
+                    type = isResponse && isNullableInline(schema) ? value?.asOptional : value
                 } else {
                     type = .value
                 }
@@ -589,12 +607,18 @@ struct OperationTranslator {
         // The runtime's type, where one serves.
         var target: String?
         if headers.isEmpty,
-            let json = jsonBody(of: response.content, path: "\(inner.path).Body", prefix: name, in: &place)
+            let json = jsonBody(
+                of: response.content,
+                path: "\(inner.path).Body",
+                prefix: name,
+                isResponse: true,
+                in: &place
+            )
         {
             body = json
             target = "JSONResponse<\(json.cases[0].type.text)>"
         } else {
-            body = translateBody(response.content, named: "Body", in: &inner)
+            body = translateBody(response.content, named: "Body", isResponse: true, in: &inner)
             if headers.isEmpty, body == nil { target = "EmptyResponse" }
         }
         let model = TranslatedResponse(

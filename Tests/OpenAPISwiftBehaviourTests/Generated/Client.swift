@@ -1130,6 +1130,23 @@ extension Operations.sendString {
             return .created(try response.jsonResponse())
         case 202:
             return .accepted(try response.jsonResponse())
+        case 205:
+            let body: Operations.sendString.Output.ResetContent.Body
+            switch try response.matchContentType(["application/json", "text/plain"]) {
+            case 0:
+                body = .json(try response.json((Operations.sendString.Output.ResetContent.Body.jsonPayload?).self))
+            default:
+                body = .plainText(try response.rawBody())
+            }
+            return .resetContent(Operations.sendString.Output.ResetContent(body: body))
+        case 206:
+            try response.requireContentType("application/json")
+            let body: Operations.sendString.Output.PartialContent.Body = .json(try response.json((Operations.sendString.Output.PartialContent.Body.jsonPayload?).self))
+            return .partialContent(Operations.sendString.Output.PartialContent(body: body))
+        case 226:
+            try response.requireContentType("application/json")
+            let body: Operations.sendString.Output.Code226.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate? in try reader.readOptional({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) }))
+            return .code226(Operations.sendString.Output.Code226(body: body))
         case 203:
             try response.requireContentType("application/json")
             let body: Operations.sendString.Output.NonAuthoritativeInformation.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }))

@@ -1260,6 +1260,26 @@ extension Operations.sendString {
             try response.set(201, value)
         case .accepted(let value):
             try response.set(202, value)
+        case .resetContent(let value):
+            response.setStatus(205)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
+        case .partialContent(let value):
+            response.setStatus(206)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            }
+        case .code226(let value):
+            response.setStatus(226)
+            switch value.body {
+            case .json(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: OpenAPISwiftRuntime.OpenAPIDate?, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOptional(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) })
+            }
         case .nonAuthoritativeInformation(let value):
             response.setStatus(203)
             switch value.body {
