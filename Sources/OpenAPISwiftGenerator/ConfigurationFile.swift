@@ -14,6 +14,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     public var nameOverrides: [String: String] = [:]
     /// Swift types for component schemas.
     public var typeOverrides: [String: String] = [:]
+    /// What enumerations become.
+    public var enumerations: EnumerationStyle = .closed
     /// What of the document to use.
     public var filter: DocumentFilter?
 
@@ -44,6 +46,7 @@ public struct ConfigurationFile: Hashable, Sendable {
             case "namingStrategy": namingStrategy = try reader.choice(NamingStrategy.self)
             case "nameOverrides": nameOverrides = try reader.dictionary()
             case "typeOverrides": typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
+            case "enumerations": enumerations = try reader.choice(EnumerationStyle.self)
             case "filter":
                 filter = DocumentFilter(
                     operations: try reader.nested("operations")?.strings() ?? [],
@@ -72,7 +75,7 @@ public struct ConfigurationFile: Hashable, Sendable {
 
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
-        "nameOverrides", "typeOverrides", "featureFlags",
+        "nameOverrides", "typeOverrides", "enumerations", "featureFlags",
     ]
 }
 

@@ -29,9 +29,11 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var nameOverrides: [String: String]
     /// Swift types for component schemas.
     ///
-    /// Such a type takes the place of a generated one. It must be `JSONReadable`, `JSONWritable`, `Codable`, `Hashable` and
-    /// `Sendable`.
+    /// Such a type takes the place of a generated one. It must be `Codable`, `Hashable` and `Sendable`; one that is `JSONReadable`
+    /// and `JSONWritable` as well is read and written by these, which is much faster.
     public var typeOverrides: [String: String]
+    /// What enumerations become.
+    public var enumerations: EnumerationStyle
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
     /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
@@ -49,6 +51,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         namingStrategy: NamingStrategy = .defensive,
         nameOverrides: [String: String] = [:],
         typeOverrides: [String: String] = [:],
+        enumerations: EnumerationStyle = .closed,
         filter: DocumentFilter? = nil,
         splitsByTag: Bool = false
     ) {
@@ -60,8 +63,17 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         self.namingStrategy = namingStrategy
         self.nameOverrides = nameOverrides
         self.typeOverrides = typeOverrides
+        self.enumerations = enumerations
         self.filter = filter
     }
+}
+
+/// What enumerations of the document become, and with that what happens to values that the document does not list.
+public enum EnumerationStyle: String, Hashable, Sendable, CaseIterable {
+    /// An `enum`; a value that is not listed is an error.
+    case closed
+    /// A `struct` with a static member for each value that is listed; it keeps every other value, and reads and writes it.
+    case open
 }
 
 /// The access level of the declarations that are generated.

@@ -91,6 +91,7 @@ struct GenerationOptions: ParsableArguments {
             namingStrategy: namingStrategy ?? file.namingStrategy,
             nameOverrides: file.nameOverrides,
             typeOverrides: file.typeOverrides,
+            enumerations: file.enumerations,
             filter: file.filter
         )
     }
@@ -136,6 +137,7 @@ extension GeneratorConfiguration {
             "- naming strategy: \(namingStrategy.rawValue)",
             "- name overrides: \(pairs(nameOverrides))",
             "- type overrides: \(pairs(typeOverrides))",
+            "- enumerations: \(enumerations.rawValue)",
             "- additional imports: \(list(additionalImports))",
             "- additional file comments: \(list(additionalFileComments))",
         ]

@@ -6,6 +6,7 @@
 struct SchemaTranslator {
     let schemas: SchemaCatalog
     let names: NameAssigner
+    let enumerations: EnumerationStyle
     var diagnostics: Diagnostics
 
     /// Where types are being declared: a type's full name, the names taken in it, and the declarations so far.
@@ -213,7 +214,7 @@ struct SchemaTranslator {
         // What `RawRepresentable` and `CaseIterable` bring along.
         var scope = NameScope(taken: ["rawValue", "RawValue", "allCases", "AllCases"])
         var seen: Set<String> = []
-        var members: [Declaration] = []
+        var listed: [(name: String, literal: String)] = []
         for (value, caseName, literal) in cases {
             guard seen.insert(value).inserted else {
                 diagnostics.warn(
@@ -223,23 +224,85 @@ struct SchemaTranslator {
                 )
                 continue
             }
-            members.append(.enumCase(documentation: nil, text: "\(escaped(scope.claim(caseName))) = \(literal)"))
+            listed.append((escaped(scope.claim(caseName)), literal))
+        }
+        place.declarations.append(
+            .type(
+                enumerations == .closed
+                    ? closedEnumeration(of: listed, rawType: rawType, named: name, documentation: schema.documentation)
+                    : openEnumeration(of: listed, rawType: rawType, named: name, documentation: schema.documentation)
+            )
+        )
+    }
+
+    private func closedEnumeration(
+        of cases: [(name: String, literal: String)],
+        rawType: String,
+        named name: String,
+        documentation: String?
+    ) -> TypeDeclaration {
+        var members: [Declaration] = cases.map { (name: String, literal: String) in
+            .enumCase(documentation: nil, text: "\(name) = \(literal)")
         }
         members.append(Snippets.readingInitializer(body: [.line("self = try reader.readEnumeration(Self.self)")]))
         members.append(Snippets.writingMethod(body: [.line("writer.write(self.rawValue)")]))
-        place.declarations.append(
-            .type(
-                TypeDeclaration(
-                    documentation: schema.documentation,
-                    keyword: .enumeration,
+        return TypeDeclaration(
+            documentation: documentation,
+            keyword: .enumeration,
+            name: name,
+            inherits: [
+                rawType, "Swift.Codable", "Swift.Hashable", "Swift.Sendable", "Swift.CaseIterable",
+                "StreamingJSON.JSONReadable", "StreamingJSON.JSONWritable",
+            ],
+            members: members
+        )
+    }
+
+    private func openEnumeration(
+        of cases: [(name: String, literal: String)],
+        rawType: String,
+        named name: String,
+        documentation: String?
+    ) -> TypeDeclaration {
+        var members: [Declaration] = [
+            .property(PropertyDeclaration(name: "rawValue", type: rawType)),
+            .function(
+                FunctionDeclaration(
+                    documentation: "Creates a value, whether the document lists it or not.",
+                    name: "init",
+                    parameters: [.init(label: "rawValue", type: rawType)],
+                    body: [.line("self.rawValue = rawValue")]
+                )
+            ),
+        ]
+        members += cases.map { (name: String, literal: String) in
+            .property(
+                PropertyDeclaration(
+                    modifiers: "static ",
                     name: name,
-                    inherits: [
-                        rawType, "Swift.Codable", "Swift.Hashable", "Swift.Sendable", "Swift.CaseIterable",
-                        "StreamingJSON.JSONReadable", "StreamingJSON.JSONWritable",
-                    ],
-                    members: members
+                    type: "Self",
+                    body: [.line("Self(rawValue: \(literal))")]
                 )
             )
+        }
+        let all: String = cases.map { "Self.\($0.name)" }.joined(separator: ", ")
+        members.append(
+            .property(
+                PropertyDeclaration(
+                    documentation: "The values that the document lists.",
+                    modifiers: "static ",
+                    name: "allCases",
+                    type: "[Self]",
+                    body: [.line("[\(all)]")]
+                )
+            )
+        )
+        return TypeDeclaration(
+            documentation: documentation,
+            keyword: .structure,
+            name: name,
+            inherits: ["OpenAPISwiftRuntime.OpenEnumeration"],
+            members: members
         )
     }
 

@@ -6,7 +6,12 @@ struct Translator {
     var diagnostics: Diagnostics
 
     mutating func translate() -> [SwiftFile] {
-        var types = SchemaTranslator(schemas: document.schemas, names: names, diagnostics: diagnostics)
+        var types = SchemaTranslator(
+            schemas: document.schemas,
+            names: names,
+            enumerations: configuration.enumerations,
+            diagnostics: diagnostics
+        )
         let multipartSchemas: Set<String> = document.multipartSchemas
         var schemas: [Declaration] = types.translateComponents(except: multipartSchemas)
         var operationTranslator = OperationTranslator(

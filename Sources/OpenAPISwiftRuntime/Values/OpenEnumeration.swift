@@ -1,0 +1,29 @@
+public import StreamingJSON
+
+/// A value for which the document lists some values, and others may come.
+///
+/// The generator writes such types where its configuration says `enumerations: open`.
+///
+/// ```swift
+/// switch book.genre {
+/// case .novel: shelve(book)
+/// default: print("a genre of later: \(book.genre.rawValue)")
+/// }
+/// ```
+public protocol OpenEnumeration: RawRepresentable, CaseIterable, Codable, Hashable, Sendable, JSONReadable, JSONWritable
+where RawValue: Codable & Hashable & Sendable & JSONReadable & JSONWritable {
+    /// Creates a value, whether the document lists it or not.
+    init(rawValue: RawValue)
+}
+
+extension OpenEnumeration {
+    /// Reads a raw value.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        self.init(rawValue: try reader.read(RawValue.self))
+    }
+
+    /// Writes the raw value.
+    public func write(json writer: inout JSONWriter) {
+        rawValue.write(json: &writer)
+    }
+}
