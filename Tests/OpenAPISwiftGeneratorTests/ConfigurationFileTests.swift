@@ -54,7 +54,7 @@ struct ConfigurationFileTests {
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
                 + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "featureFlags)"
+                + "enumerations, featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")

@@ -166,6 +166,7 @@ struct SchemaTranslator {
             guard remaining.count == 1 else { break }
             schema = remaining[0]
         }
+        warnAboutLostProperties(of: schema, foundIn: "\(place.path).\(name)")
         switch schemas.shape(of: schema) {
         case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
         case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
@@ -175,6 +176,21 @@ struct SchemaTranslator {
         case .oneOf(let members): declareOneOf(members, of: schema, named: name, in: &place)
         case .reference, .scalar, .array, .unsupported: break
         }
+    }
+
+    private mutating func warnAboutLostProperties(of schema: Schema, foundIn: String) {
+        guard
+            let keyword = schema.allOf != nil
+                ? "allOf" : schema.anyOf != nil ? "anyOf" : schema.oneOf.map({ _ in "oneOf" }),
+            !schema.properties.isEmpty
+        else { return }
+        let names: [String] = schema.properties.map { "'\($0.name)'" }
+        diagnostics.warn(
+            "The properties \(names.joined(separator: ", ")) beside '\(keyword)' are left out.",
+            at: schema.position,
+            remedy: "make them a member of 'allOf'",
+            foundIn: foundIn
+        )
     }
 
     // MARK: Enumerations

@@ -1,0 +1,231 @@
+import OpenAPISwiftGenerator
+import Testing
+
+/// Kinds of schemas, one by one, and the Swift they become.
+struct SchemaSnippetTests {
+    private func generate(_ schemas: String, configure: (inout GeneratorConfiguration) -> Void = { _ in }) -> Generation
+    {
+        Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths: {}
+                components:
+                  schemas:
+                    Plain: {type: object, properties: {a: {type: string}}}
+                \(schemas)
+                """,
+            configure: configure
+        )
+    }
+
+    // MARK: Names
+
+    @Test func namesThatWouldHideAModuleOfTheOutputAreNumbered() {
+        let generation = generate(
+            """
+                Swift: {type: object, properties: {Components: {type: string}}}
+                Components: {type: object, properties: {a: {$ref: '#/components/schemas/Swift'}}}
+            """
+        )
+        #expect(generation.errors == [])
+        #expect(generation.contains("public struct Swift_2: StreamingJSON.JSONCodable, Swift.Sendable {"))
+        #expect(generation.contains("public var Components_2: Swift.String?"))
+        #expect(generation.contains("public var a: Components.Schemas.Swift_2?"))
+    }
+
+    @Test func casesThatWouldHideWhatEnumerationsHaveAreNumbered() {
+        let generation = generate("    E: {type: string, enum: [rawValue, allCases, hashValue, init, self]}")
+        #expect(
+            generation.contains(
+                """
+                case rawValue_2 = "rawValue"
+                case allCases_2 = "allCases"
+                case hashValue = "hashValue"
+                case _init = "init"
+                case _self = "self"
+                """
+            )
+        )
+    }
+
+    @Test func propertiesAreNamedLikeHelpersOfTheOutput() {
+        let generation = generate(
+            "    A: {type: object, properties: {json: {type: string}, reader: {type: string}, v0: {type: string}}}"
+        )
+        #expect(
+            generation.contains(
+                """
+                public init(json: Swift.String? = nil, reader: Swift.String? = nil, v0: Swift.String? = nil) {
+                """
+            )
+        )
+    }
+
+    // MARK: Deprecation
+
+    @Test func aDeprecatedTypeThatNobodyUsesSaysSoItself() {
+        let generation = generate("    Old: {type: object, deprecated: true, properties: {a: {type: string}}}")
+        #expect(
+            generation.contains(
+                "@available(*, deprecated)\npublic struct Old: StreamingJSON.JSONCodable, Swift.Sendable {"
+            )
+        )
+    }
+
+    @Test func aDeprecatedTypeThatOthersUseWarnsCallersAlone() {
+        let generation = generate(
+            """
+                Old: {type: object, deprecated: true, properties: {a: {type: string}}}
+                User: {type: object, properties: {old: {$ref: '#/components/schemas/Old'}}}
+            """
+        )
+        #expect(
+            generation.contains(
+                """
+                @available(*, deprecated)
+                public typealias Old = Components.Schemas.__Old
+                public struct __Old: StreamingJSON.JSONCodable, Swift.Sendable {
+                """
+            )
+        )
+        #expect(generation.contains("public var old: Components.Schemas.__Old?"))
+    }
+
+    @Test func enumerationsAreNeverDeprecated() {
+        let generation = generate("    Old: {type: string, deprecated: true, enum: [a]}")
+        #expect(generation.files["Types+Schemas.swift"]?.contains("deprecated") == false)
+    }
+
+    // MARK: Enumerations
+
+    @Test func openEnumerationsKeepOtherValues() {
+        let generation = generate("    E: {type: string, enum: [a, b-c]}\n    I: {type: integer, enum: [1]}") {
+            $0.enumerations = .open
+        }
+        #expect(
+            generation.contains(
+                """
+                public struct E: OpenAPISwiftRuntime.OpenEnumeration {
+                public var rawValue: Swift.String
+                /// Creates a value, whether the document lists it or not.
+                public init(rawValue: Swift.String) {
+                self.rawValue = rawValue
+                }
+                public static var a: Self {
+                Self(rawValue: "a")
+                }
+                public static var b_hyphen_c: Self {
+                Self(rawValue: "b-c")
+                }
+                /// The values that the document lists.
+                public static var allCases: [Self] {
+                [Self.a, Self.b_hyphen_c]
+                }
+                }
+                """
+            )
+        )
+        #expect(generation.contains("public static var _1: Self {\nSelf(rawValue: 1)\n}"))
+    }
+
+    @Test func theConfigurationFileAsksForOpenEnumerations() throws {
+        let file = try ConfigurationFile(
+            parsing: Array("generate: [types]\nenumerations: open\n".utf8),
+            named: "config.yaml"
+        )
+        #expect(file.enumerations == .open)
+        let error = #expect(throws: Diagnostic.self) {
+            try ConfigurationFile(parsing: Array("generate: []\nenumerations: half\n".utf8), named: "config.yaml")
+        }
+        #expect(error?.description.contains("closed, open") == true)
+    }
+
+    @Test func constantsOfStringsAreEnumerationsOfOne() {
+        let generation = generate(
+            "    C: {type: string, const: abc}\n    N: {const: abc}\n    B: {type: boolean, const: true}"
+        )
+        #expect(generation.contains("case abc = \"abc\"\n"))
+        #expect(generation.contains("public typealias N = OpenAPISwiftRuntime.OpenAPIValueContainer"))
+        #expect(generation.contains("public typealias B = Swift.Bool"))
+    }
+
+    // MARK: Overrides
+
+    @Test func overridesAreReadAndWrittenBySpecialFunctions() {
+        let generation = generate(
+            """
+                ID: {type: string, format: uuid}
+                User:
+                  type: object
+                  required: [id]
+                  properties: {id: {$ref: '#/components/schemas/ID'}, all: {type: array, items: {$ref: '#/components/schemas/ID'}}}
+            """
+        ) { $0.typeOverrides = ["ID": "Foundation.UUID"] }
+        #expect(generation.contains("public import Foundation\n"))
+        #expect(generation.contains("public typealias ID = Foundation.UUID"))
+        #expect(generation.contains("try reader.readOverride(Components.Schemas.ID.self)"))
+        #expect(generation.contains("try reader.readOverride([Components.Schemas.ID].self)"))
+        #expect(generation.contains("writer.writeOverride(value)"))
+    }
+
+    // MARK: Boxes
+
+    @Test func valuesOfManyPartsAreHeldInBoxes() {
+        let generation = generate(
+            """
+                Wide: {type: object, properties: {a: {type: string}, b: {type: string}, c: {type: string}, d: {type: string}, e: {type: string}}}
+                User: {type: object, properties: {wide: {$ref: '#/components/schemas/Wide'}, plain: {$ref: '#/components/schemas/Plain'}}}
+                Choice: {oneOf: [{$ref: '#/components/schemas/Plain'}, {$ref: '#/components/schemas/Wide'}]}
+                Large: {oneOf: [{$ref: '#/components/schemas/User'}, {$ref: '#/components/schemas/Wide'}, {type: object, required: [a], properties: {a: {type: array, items: {}}, b: {type: string}, c: {type: string}}}]}
+            """
+        )
+        #expect(
+            generation.contains(
+                "private var __wide: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Wide>?\n"
+                    + "public var wide: Components.Schemas.Wide? {"
+            )
+        )
+        #expect(generation.contains("public var plain: Components.Schemas.Plain?\n"))
+        #expect(generation.contains("public enum Choice:"))
+        #expect(generation.contains("public indirect enum Large:"))
+    }
+
+    // MARK: What is left out is said
+
+    struct Gap: Sendable, CustomTestStringConvertible {
+        var schema: String
+        var words: String
+        var testDescription: String { schema }
+    }
+
+    static let gaps: [Gap] = [
+        Gap(schema: "{type: [integer, string]}", words: "only the first"),
+        Gap(schema: "{type: object, required: [b], properties: {a: {type: string}}}", words: "'b' is required"),
+        Gap(schema: "{type: object, properties: {a: {type: string, format: binary}}}", words: "binary data"),
+        Gap(schema: "{type: object, properties: {a: {type: 'null'}}}", words: "only null"),
+        Gap(schema: "{not: {type: string}}", words: "'not' is not supported"),
+        Gap(schema: "{type: string, enum: [a, a]}", words: "appears twice"),
+        Gap(
+            schema: "{oneOf: [{$ref: '#/components/schemas/Plain'}, {$ref: '#/components/schemas/Plain'}]}",
+            words: "twice"
+        ),
+        Gap(
+            schema: "{properties: {own: {type: string}}, allOf: [{$ref: '#/components/schemas/Plain'}]}",
+            words: "properties 'own' beside 'allOf'"
+        ),
+        Gap(
+            schema:
+                "{properties: {own: {type: string}}, oneOf: [{$ref: '#/components/schemas/Plain'}, {type: string}]}",
+            words: "properties 'own' beside 'oneOf'"
+        ),
+    ]
+
+    @Test(arguments: gaps)
+    func whatIsLeftOutIsSaid(gap: Gap) {
+        let generation = generate("    A: \(gap.schema)")
+        #expect(generation.errors == [])
+        #expect(generation.warnings.count == 1)
+        #expect(generation.warnings.first?.contains(gap.words) == true)
+    }
+}
