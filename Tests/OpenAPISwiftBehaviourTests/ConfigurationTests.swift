@@ -70,6 +70,17 @@ struct ConfigurationTests {
         )
     }
 
+    @available(*, deprecated)
+    @Test func olderInitialisersStillWork() async throws {
+        let older = Configuration(dateTranscoder: Seconds(), multipartBoundaryGenerator: .constant)
+        let wire = Wire()
+        _ = try await wire.client(configuration: older).query(query: .init(moment: .november))
+        #expect(try wire.target == "/query?moment=at%201700000000")
+        let withCoder = Configuration(dateTranscoder: Seconds(), multipartBoundaryGenerator: .constant, xmlCoder: nil)
+        _ = try await wire.client(configuration: withCoder).sendUntyped(body: .multipartForm([]))
+        #expect(try wire.request.body == "--__X_SWIFT_OPENAPI_GENERATOR_BOUNDARY__--\r\n\r\n")
+    }
+
     // MARK: Header fields
 
     private let plain = Configuration(headerValueEncoding: .plain)

@@ -340,6 +340,14 @@ struct ServerErrorTests {
         #expect(try await handlers.answer(.get, "/query") == Message(start: "410"))
     }
 
+    @Test func anAddressThatIsNoneIsNotFound() async throws {
+        let handlers = Handlers(query: { _ in
+            _ = try Servers.Server3.url(port: "a b")
+            return .noContent
+        })
+        #expect(try await handlers.answer(.get, "/query") == Message(start: "404"))
+    }
+
     @Test func aFailureOfAMiddlewareIsAnsweredLikeOneOfTheHandler() async throws {
         let teapot = Between(before: { _, _ in throw Teapot() })
         let answer = try await Handlers().answer(
