@@ -15,7 +15,14 @@ let package = Package(
                 .product(name: "CloudKitModel", package: "MistKit"),
                 .product(name: "StreamingJSON", package: "MistKit"),
             ]
-        )
+        ),
+        .executableTarget(
+            name: "GeneratorBenchmarks",
+            dependencies: [
+                // Run as a process of its own, as people run it.
+                .product(name: "openapi-swift", package: "MistKit")
+            ]
+        ),
     ]
 )
 
