@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 let package = Package(
@@ -7,6 +8,8 @@ let package = Package(
     products: [
         // The CloudKit client: what most programs import.
         .library(name: "MistKit", targets: ["MistKit"]),
+        // Typed records by macro; MistKit comes with it.
+        .library(name: "MistModels", targets: ["MistModels"]),
         // Tests of programs that use MistKit: an emulator for the length of a closure.
         .library(name: "MistTesting", targets: ["MistTesting"]),
         // CloudKit's nouns as Swift values, without the client.
@@ -50,6 +53,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         // Where mistkit finds its settings: flags, environment, a file.
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
+        // The macros of MistModels: Swift source taken apart. Nothing else needs it.
+        .package(url: "https://github.com/swiftlang/swift-syntax.git", from: "603.0.1"),
         // `swift package generate-documentation`.
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
     ],
@@ -137,6 +142,17 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        .macro(
+            name: "MistModelsMacros",
+            dependencies: [
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+                .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+                .product(name: "SwiftSyntax", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+            ]
+        ),
+        .target(name: "MistModels", dependencies: ["MistKit", "MistModelsMacros"]),
         .target(
             name: "CloudKitEmulator",
             dependencies: [
@@ -203,6 +219,7 @@ let package = Package(
             ("CloudKitModel", ["StreamingJSON"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
             ("MistKit", ["CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),
+            ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime"]),
             ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON"]),
             (
                 "CloudKitEmulatorServer",
@@ -227,6 +244,20 @@ let package = Package(
             )
         }
         + [
+            // The macros' own source stands among their tests, by a link: a test target that depends on a macro makes the package
+            // manager build everything that any test needs a second time, for the compiler's machine.
+            .testTarget(
+                name: "MistModelsMacrosTests",
+                dependencies: [
+                    .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+                    .product(name: "SwiftSyntax", package: "swift-syntax"),
+                    .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+                    .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+                    .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+                    .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+                ],
+                exclude: ["Macros/Plugin.swift"]
+            ),
             // What generated code does, called as a program would call it; a target for each document.
             .testTarget(
                 name: "OpenAPISwiftBehaviourTests",

@@ -10,7 +10,7 @@ public import StreamingJSON
 // `value` before `type`, so the value is stepped over and come back to when its type is known.
 
 extension FieldValue: JSONBackedCodable {
-    private static let keys = JSONKeys("value", "type", "isEncrypted")
+    static let keys = JSONKeys("value", "type", "isEncrypted")
 
     /// Reads a field dictionary. Whatever valid JSON it holds, reading does not fail.
     public init(json reader: inout JSONReader) throws(JSONError) {
@@ -341,7 +341,7 @@ extension FieldValue {
         return .null
     }
 
-    private static func int64(
+    static func int64(
         of token: JSONReader.Token,
         at position: JSONReader.Position,
         from reader: inout JSONReader,
@@ -360,7 +360,7 @@ extension FieldValue {
         }
     }
 
-    private static func double(
+    static func double(
         of token: JSONReader.Token,
         at position: JSONReader.Position,
         from reader: inout JSONReader,
@@ -385,7 +385,7 @@ extension FieldValue {
         }
     }
 
-    private static func date(
+    static func date(
         of token: JSONReader.Token,
         at position: JSONReader.Position,
         from reader: inout JSONReader,
@@ -404,7 +404,7 @@ extension FieldValue {
         return Date(timeIntervalSince1970: milliseconds / 1000)
     }
 
-    private static func bytes(of token: JSONReader.Token, from reader: borrowing JSONReader, isExact: inout Bool)
+    static func bytes(of token: JSONReader.Token, from reader: borrowing JSONReader, isExact: inout Bool)
         -> Data?
     {
         guard case .string(let text) = token else { return nil }
@@ -489,7 +489,7 @@ extension FieldValue {
     }
 
     /// The keys of objects that tell what they are.
-    private static let tellingKeys = JSONKeys("latitude", "recordName", "fileChecksum", "receipt", "downloadURL")
+    static let tellingKeys = JSONKeys("latitude", "recordName", "fileChecksum", "receipt", "downloadURL")
 
     /// The type of an untagged scalar or object. An object is read, from where the reader is.
     private static func untaggedTag(_ token: JSONReader.Token, from reader: inout JSONReader) throws(JSONError) -> Tag?

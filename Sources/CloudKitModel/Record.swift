@@ -242,6 +242,26 @@ extension Record: JSONBackedCodable {
     /// Reads a record dictionary; with `stops` it ends in its midst, `isError` set, when it turns out to be an error
     /// dictionary.
     init(json reader: inout JSONReader, stops: Bool, isError: inout Bool) throws(JSONError) {
+        try self.init(json: &reader, stops: stops, isError: &isError) { (reader) throws(JSONError) in
+            try Fields(json: &reader)
+        }
+    }
+
+    /// Reads a record dictionary, but for its fields, which a closure reads.
+    ///
+    /// - Parameters:
+    ///   - reader: In front of the dictionary.
+    ///   - stops: Whether to end in the dictionary's midst when it turns out to be an error's.
+    ///   - isError: Set then.
+    ///   - readFields: Reads the object of the fields, in front of which the reader is, and gives those to keep here.
+    /// - Throws: What the closure throws, and ``JSONError`` where the dictionary is not a record's.
+    @inline(__always)
+    package init(
+        json reader: inout JSONReader,
+        stops: Bool,
+        isError: inout Bool,
+        readFields: (inout JSONReader) throws(JSONError) -> Fields
+    ) throws(JSONError) {
         self.init(recordName: nil)
         try reader.beginObject()
         let keys = Self.keys
@@ -250,8 +270,10 @@ extension Record: JSONBackedCodable {
             case 0: recordName = try otherKeys.read(key, from: &reader)
             case 1: recordType = try otherKeys.readRepeated(key, from: &reader)
             case 2:
-                if let read: Fields = try otherKeys.read(key, from: &reader) {
-                    fields = read
+                if try reader.readNullIfPresent() {
+                    otherKeys.noteNull(key)
+                } else {
+                    fields = try readFields(&reader)
                     hadFields.value = true
                 }
             case 3: pluginFields = try otherKeys.read(key, from: &reader)

@@ -115,6 +115,13 @@ public struct JSONKeys: Sendable {
         table = Table(keys)
     }
 
+    /// Makes a table of a list; see ``init(_:)-(StaticString...)``.
+    ///
+    /// - Parameter keys: The keys, as they are without escapes.
+    package init(_ keys: [StaticString]) {
+        table = Table(keys)
+    }
+
     /// The number of keys.
     public var count: Int { table.count }
 

@@ -3,12 +3,12 @@ extension CloudKitDatabase {
     ///
     /// When a request fails as a whole after others succeeded, what these did must not get lost: the items of that
     /// request and of those that are then not sent have its error.
-    func inBatches<Item>(
+    func inBatches<Item, ItemResult: BatchItemResult>(
         of items: [Item],
         named name: KeyPath<Item, String?>,
-        send: (ArraySlice<Item>) async throws(CloudKitError) -> Reply<[RecordResult]>
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
-        var results: [Result<Record, CloudKitError>] = []
+        send: (ArraySlice<Item>) async throws(CloudKitError) -> Reply<[ItemResult]>
+    ) async throws(CloudKitError) -> [Result<ItemResult.Value, CloudKitError>] {
+        var results: [Result<ItemResult.Value, CloudKitError>] = []
         results.reserveCapacity(items.count)
         for batch in items.split(intoPartsOf: Self.batchSize) {
             let names = batch.map { $0[keyPath: name] }
@@ -45,14 +45,31 @@ struct ResponseOrigin {
     var requestUUID: String?
 }
 
+/// One item of a response's list: a record, typed or not, or why there is none.
+protocol BatchItemResult {
+    associatedtype Value
+
+    /// The record's name, as far as the service gave it.
+    var recordName: String? { get }
+
+    /// The record, or its error.
+    func result(requested name: String?, in origin: ResponseOrigin) -> Result<Value, CloudKitError>
+}
+
+extension RecordResult: BatchItemResult {
+    func result(requested name: String?, in origin: ResponseOrigin) -> Result<Record, CloudKitError> {
+        Result(self, requested: name, in: origin)
+    }
+}
+
 /// Which result of a response belongs to which item of the request.
 enum BatchResults {
     /// The service keeps the order. Should a response hold too few results or other records, names decide, and an item
     /// without a result is a failed one.
-    static func align(
-        _ reply: Reply<[RecordResult]>,
+    static func align<ItemResult: BatchItemResult>(
+        _ reply: Reply<[ItemResult]>,
         with names: [String?]
-    ) -> [Result<Record, CloudKitError>] {
+    ) -> [Result<ItemResult.Value, CloudKitError>] {
         let results = reply.body
         let inOrder =
             results.count == names.count
@@ -60,14 +77,14 @@ enum BatchResults {
                 name == nil || result.recordName == nil || result.recordName == name
             }
         if inOrder {
-            return zip(results, names).map { Result($0, requested: $1, in: reply.origin) }
+            return zip(results, names).map { $0.result(requested: $1, in: reply.origin) }
         }
-        var byName: [String: RecordResult] = [:]
+        var byName: [String: ItemResult] = [:]
         for result in results {
             if let name = result.recordName { byName[name] = result }
         }
         return names.map { name in
-            if let name, let result = byName[name] { return Result(result, requested: name, in: reply.origin) }
+            if let name, let result = byName[name] { return result.result(requested: name, in: reply.origin) }
             return .failure(
                 .missingResult(count: results.count, of: names.count).about(name).from(reply.origin)
             )
@@ -82,13 +99,18 @@ extension Result where Success == Record, Failure == CloudKitError {
         case .record(let record):
             self = .success(record)
         case .failure(let error):
-            let name = error.recordName ?? name
-            self = .failure(CloudKitError(error.response, item: name.map { .record(name: $0) }).from(origin))
+            self = .failure(CloudKitError(error, requested: name, in: origin))
         }
     }
 }
 
 extension CloudKitError {
+    /// A failed item of a response.
+    init(_ error: RecordError, requested name: String?, in origin: ResponseOrigin) {
+        let name = error.recordName ?? name
+        self = CloudKitError(error.response, item: name.map { .record(name: $0) }).from(origin)
+    }
+
     fileprivate static func missingResult(count: Int, of expected: Int) -> CloudKitError {
         CloudKitError(
             code: .unexpectedResponse,
@@ -108,7 +130,7 @@ extension CloudKitError {
     }
 
     /// The same error for one record of the request.
-    fileprivate func about(_ recordName: String?) -> CloudKitError {
+    func about(_ recordName: String?) -> CloudKitError {
         var error = self
         error.item = recordName.map { .record(name: $0) } ?? item
         return error

@@ -45,26 +45,11 @@ extension CloudKitDatabase {
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
-        if let index = recordNames.firstIndex(where: \.isEmpty) {
-            throw .invalidArgument("The record name at index \(index) is empty.")
-        }
+        try checkNames(recordNames)
         return try await inBatches(of: recordNames, named: \.optional) { (names) async throws(CloudKitError) in
-            try await service.call("lookupRecords") { client in
-                let response = try await client.lookupRecords(
-                    path: .init(
-                        version: CloudKitService.version,
-                        container: service.containerIdentifier,
-                        environment: service.environment,
-                        database: scope
-                    ),
-                    body: .json(
-                        .init(
-                            records: names.map { .init(recordName: $0) },
-                            zoneID: zone,
-                            desiredKeys: desiredKeys
-                        )
-                    )
-                ).ok
+            let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
+            return try await service.call("lookupRecords") { client in
+                let response = try await client.lookupRecords(input).ok
                 return Reply(
                     try response.body.json.records ?? [],
                     operation: "lookupRecords",
@@ -72,6 +57,111 @@ extension CloudKitDatabase {
                 )
             }
         }
+    }
+
+    /// Fetches one typed record by its name.
+    ///
+    /// ```swift
+    /// let user = try await database.fetch(User.self, "mei")
+    /// // POST /database/1/iCloud.com.example/development/public/records/lookup
+    /// // {"records":[{"recordName":"mei"}]}
+    /// print(user.firstName)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - model: The type to read it into.
+    ///   - recordName: The record's name.
+    ///   - zone: The record's zone; the default zone when `nil`.
+    ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
+    /// - Returns: The record, with its change tag.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
+    ///   ``CloudKitError/Code-swift.struct/decoding`` where its fields do not fit the type.
+    public func fetch<Model: CloudKitRecord>(
+        _ model: Model.Type,
+        _ recordName: String,
+        inZone zone: ZoneID? = nil,
+        desiredKeys: [String]? = nil
+    ) async throws(CloudKitError) -> StoredRecord<Model> {
+        try await fetch(model, [recordName], inZone: zone, desiredKeys: desiredKeys)[0].get()
+    }
+
+    /// Fetches the record that a reference points to.
+    ///
+    /// ```swift
+    /// let feed = try await database.fetch(article.feed)
+    /// // {"records":[{"recordName":"feed-1"}]}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - reference: The pointer.
+    ///   - desiredKeys: The fields to fetch; all when `nil`.
+    /// - Returns: The record, with its change tag.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
+    ///   ``CloudKitError/Code-swift.struct/decoding`` where its fields do not fit the type.
+    public func fetch<Model: CloudKitRecord>(
+        _ reference: RecordReference<Model>,
+        desiredKeys: [String]? = nil
+    ) async throws(CloudKitError) -> StoredRecord<Model> {
+        try await fetch(Model.self, reference.recordName, inZone: reference.zoneID, desiredKeys: desiredKeys)
+    }
+
+    /// Fetches typed records by their names.
+    ///
+    /// ```swift
+    /// let results = try await database.fetch(User.self, ["mei", "joan"])
+    /// // {"records":[{"recordName":"mei"},{"recordName":"joan"}]}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - model: The type to read them into.
+    ///   - recordNames: The records' names, as many as you like.
+    ///   - zone: The records' zone; the default zone when `nil`.
+    ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
+    /// - Returns: One result per name, in the order of the names: ``CloudKitError/Code-swift.struct/notFound`` for a record
+    ///   that is not there, ``CloudKitError/Code-swift.struct/decoding`` for one whose fields do not fit the type.
+    /// - Throws: The error of the first request, when it fails as a whole.
+    public func fetch<Model: CloudKitRecord>(
+        _ model: Model.Type,
+        _ recordNames: [String],
+        inZone zone: ZoneID? = nil,
+        desiredKeys: [String]? = nil
+    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+        try checkNames(recordNames)
+        return try await inBatches(of: recordNames, named: \.optional) { (names) async throws(CloudKitError) in
+            let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
+            let reply = try await service.call("lookupRecords", reading: TypedRecords<Model>.self) { client in
+                try await client.lookupRecords(input).ok.headers.xAppleRequestUUID
+            }
+            return Reply(reply.body.results, operation: "lookupRecords", requestUUID: reply.origin.requestUUID)
+        }
+    }
+
+    private func checkNames(_ recordNames: [String]) throws(CloudKitError) {
+        if let index = recordNames.firstIndex(where: \.isEmpty) {
+            throw .invalidArgument("The record name at index \(index) is empty.")
+        }
+    }
+
+    private func lookup(
+        _ recordNames: ArraySlice<String>,
+        inZone zone: ZoneID?,
+        desiredKeys: [String]?
+    ) -> Operations.LookupRecords.Input {
+        Operations.LookupRecords.Input(
+            path: .init(
+                version: CloudKitService.version,
+                container: service.containerIdentifier,
+                environment: service.environment,
+                database: scope
+            ),
+            body: .json(
+                .init(
+                    records: recordNames.map { .init(recordName: $0) },
+                    zoneID: zone,
+                    desiredKeys: desiredKeys
+                )
+            )
+        )
     }
 }
 

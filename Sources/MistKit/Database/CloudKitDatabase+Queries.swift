@@ -36,14 +36,103 @@ extension CloudKitDatabase {
         pageSize: Int? = nil,
         startingAt marker: String? = nil
     ) -> RecordSequence<Record> {
-        let recordQuery = query.recordQuery
-        return RecordSequence(
+        recordSequence(
+            query.recordQuery,
+            inZone: zone,
+            zoneWide: zoneWide,
+            desiredKeys: desiredKeys,
+            pageSize: pageSize,
+            startingAt: marker
+        ) { (input) async throws(CloudKitError) in
+            let reply = try await service.call("queryRecords") { client in
+                let response = try await client.queryRecords(input).ok
+                return Reply(
+                    try response.body.json,
+                    operation: "queryRecords",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
+            }
+            return (
+                (reply.body.records ?? []).map { Result($0, in: reply.origin) },
+                reply.body.continuationMarker
+            )
+        }
+    }
+
+    /// Finds typed records that match a query, fetching page after page while you go through them.
+    ///
+    /// ```swift
+    /// let query = Query<User> {
+    ///     Filter(\.age > 18)
+    ///     Sort(\.lastName)
+    /// }
+    /// for try await user in database.records(matching: query) {
+    ///     print(user.firstName, user.created?.timestamp ?? .distantPast)
+    /// }
+    /// // POST /database/1/iCloud.com.example/development/public/records/query
+    /// // {"query":{"recordType":"User",
+    /// //   "filterBy":[{"fieldName":"age","comparator":"GREATER_THAN","fieldValue":{"value":18,"type":"INT64"}}],
+    /// //   "sortBy":[{"fieldName":"lastName","ascending":true}]}}
+    /// ```
+    ///
+    /// Nothing is sent before the first record is asked for. A record whose fields do not fit the type ends the loop with an
+    /// error of code ``CloudKitError/Code-swift.struct/decoding`` that names record and field; go through
+    /// ``RecordSequence/results`` to pass it over.
+    ///
+    /// - Parameters:
+    ///   - query: What to find.
+    ///   - zone: The zone to look in; the default zone when `nil`.
+    ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
+    ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
+    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
+    ///   - marker: Where to go on: the ``RecordPage/marker`` of a page of the same query.
+    /// - Returns: The records, not fetched yet.
+    public func records<Model: CloudKitRecord>(
+        matching query: Query<Model>,
+        inZone zone: ZoneID? = nil,
+        zoneWide: Bool = false,
+        desiredKeys: [String]? = nil,
+        pageSize: Int? = nil,
+        startingAt marker: String? = nil
+    ) -> RecordSequence<StoredRecord<Model>> {
+        recordSequence(
+            query.recordQuery,
+            inZone: zone,
+            zoneWide: zoneWide,
+            desiredKeys: desiredKeys,
+            pageSize: pageSize,
+            startingAt: marker
+        ) { (input) async throws(CloudKitError) in
+            let reply = try await service.call("queryRecords", reading: TypedRecords<Model>.self) { client in
+                try await client.queryRecords(input).ok.headers.xAppleRequestUUID
+            }
+            return (
+                reply.body.results.map { $0.result(requested: nil, in: reply.origin) },
+                reply.body.continuationMarker
+            )
+        }
+    }
+
+    /// The records of a query, whose pages a closure sends for and reads.
+    private func recordSequence<Model: Sendable>(
+        _ recordQuery: RecordQuery,
+        inZone zone: ZoneID?,
+        zoneWide: Bool,
+        desiredKeys: [String]?,
+        pageSize: Int?,
+        startingAt marker: String?,
+        fetchPage:
+            @escaping @Sendable (Operations.QueryRecords.Input) async throws(CloudKitError) -> (
+                [Result<Model, CloudKitError>], marker: String?
+            )
+    ) -> RecordSequence<Model> {
+        RecordSequence(
             fetchPage: { (marker) async throws(CloudKitError) in
                 if let pageSize, pageSize < 1 {
                     throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
                 }
-                let reply = try await service.call("queryRecords") { client in
-                    let response = try await client.queryRecords(
+                let (results, next) = try await fetchPage(
+                    Operations.QueryRecords.Input(
                         path: .init(
                             version: CloudKitService.version,
                             container: service.containerIdentifier,
@@ -60,17 +149,9 @@ extension CloudKitDatabase {
                                 continuationMarker: marker
                             )
                         )
-                    ).ok
-                    return Reply(
-                        try response.body.json,
-                        operation: "queryRecords",
-                        requestUUID: response.headers.xAppleRequestUUID
                     )
-                }
-                return RecordPage(
-                    results: (reply.body.records ?? []).map { Result($0, in: reply.origin) },
-                    marker: reply.body.continuationMarker.flatMap { $0.isEmpty ? nil : $0 }
                 )
+                return RecordPage(results: results, marker: next.flatMap { $0.isEmpty ? nil : $0 })
             },
             startMarker: marker
         )

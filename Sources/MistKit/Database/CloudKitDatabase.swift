@@ -24,27 +24,53 @@
 ///
 /// Where a call takes a zone, `nil` means the zone that the record says (`zoneID`), or else the default zone.
 ///
+/// ## Typed records
+///
+/// The calls that take your own type, or a ``StoredRecord`` of it, do the same as those that take a ``Record``; see
+/// ``CloudKitRecord``.
+///
 /// ## Topics
 ///
 /// ### Finding records
-/// - ``records(matching:inZone:zoneWide:desiredKeys:pageSize:startingAt:)``
+/// - ``records(matching:inZone:zoneWide:desiredKeys:pageSize:startingAt:)-(Query<Model>,_,_,_,_,_)``
+/// - ``records(matching:inZone:zoneWide:desiredKeys:pageSize:startingAt:)-(Query<Record>,_,_,_,_,_)``
 /// - ``Query``
 ///
 /// ### Fetching records by name
+/// - ``fetch(_:_:inZone:desiredKeys:)-(_,String,_,_)``
+/// - ``fetch(_:_:inZone:desiredKeys:)-(_,[String],_,_)``
+/// - ``fetch(_:desiredKeys:)``
 /// - ``fetch(_:inZone:desiredKeys:)-(String,_,_)``
 /// - ``fetch(_:inZone:desiredKeys:)-([String],_,_)``
+///
+/// ### Saving one typed record
+/// - ``save(_:named:inZone:)-(Model,_,_)``
+/// - ``save(_:inZone:)-(StoredRecord<Model>,_)``
+/// - ``update(_:inZone:)-(StoredRecord<Model>,_)``
+/// - ``update(_:inZone:attempts:resolvingConflictsWith:)``
+/// - ``replace(_:inZone:)-(StoredRecord<Model>,_)``
+/// - ``forceUpdate(_:inZone:)-(StoredRecord<Model>,_)``
+/// - ``forceReplace(_:inZone:)-(StoredRecord<Model>,_)``
 ///
 /// ### Saving one record
 /// - ``save(_:inZone:)-(Record,_)``
 /// - ``create(_:inZone:)``
-/// - ``update(_:inZone:)``
-/// - ``replace(_:inZone:)``
-/// - ``forceUpdate(_:inZone:)``
-/// - ``forceReplace(_:inZone:)``
+/// - ``update(_:inZone:)-(Record,_)``
+/// - ``replace(_:inZone:)-(Record,_)``
+/// - ``forceUpdate(_:inZone:)-(Record,_)``
+/// - ``forceReplace(_:inZone:)-(Record,_)``
 ///
 /// ### Deleting one record
+/// - ``delete(_:inZone:)-(StoredRecord<Model>,_)``
 /// - ``delete(_:inZone:)-(Record,_)``
 /// - ``forceDelete(_:inZone:)-(String,_)``
+///
+/// ### Changing many typed records
+/// - ``save(_:named:inZone:)-([Model],_,_)``
+/// - ``save(_:inZone:)-([StoredRecord<Model>],_)``
+/// - ``update(_:inZone:)-([StoredRecord<Model>],_)``
+/// - ``replace(_:inZone:)-([StoredRecord<Model>],_)``
+/// - ``delete(_:inZone:)-([StoredRecord<Model>],_)``
 ///
 /// ### Changing many records
 /// - ``modify(_:inZone:atomic:desiredKeys:)``

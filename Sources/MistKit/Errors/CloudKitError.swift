@@ -40,6 +40,10 @@ import OpenAPISwiftRuntime
 /// - ``httpStatus``
 /// - ``item``
 /// - ``cause``
+///
+/// ### Merging
+/// - ``serverRecord``
+/// - ``serverRecord(as:)``
 public struct CloudKitError: Error, Sendable {
     /// What kind of failure this is.
     public var code: Code
@@ -71,6 +75,25 @@ public struct CloudKitError: Error, Sendable {
 
     /// The error underneath, such as the transport's.
     public var cause: (any Error)?
+
+    /// The record as the service has it, where typed records give ``Code-swift.struct/conflict`` or ``Code-swift.struct/exists``.
+    ///
+    /// It is fetched for the purpose, as the service does not send it with the error; `nil` where that failed. See
+    /// ``serverRecord(as:)``.
+    public var serverRecord: Record? {
+        get { serverRecordBox?.record }
+        set { serverRecordBox = newValue.map(RecordBox.init) }
+    }
+    private var serverRecordBox: RecordBox?
+
+    /// A record on the heap, so that errors stay small.
+    private final class RecordBox: Sendable {
+        let record: Record
+
+        init(_ record: Record) {
+            self.record = record
+        }
+    }
 
     /// Makes an error; token managers and transports of your own use this.
     ///

@@ -11,14 +11,38 @@
 /// Query(recordType: "User", filters: [.equals("status", "active"), .greaterThan(.createdTimestamp, .timestamp(yesterday))])
 /// ```
 ///
+/// Of typed records, key paths name the fields:
+///
+/// ```swift
+/// Query<User> { Filter(\.status == .active) }
+/// ```
+///
 /// The value must have the type of the field: the service does not compare a `DOUBLE` field with `18`, only with `18.0`.
 /// The field needs an index in the schema, or the service answers ``CloudKitError/Code-swift.struct/badRequest``.
 ///
 /// ## Topics
 ///
+/// ### By key path, of typed records
+/// - ``init(_:)-(FieldCondition<Model>)``
+/// - ``init(_:in:)``
+/// - ``init(_:notIn:)``
+/// - ``init(_:beginsWith:)``
+/// - ``init(_:doesNotBeginWith:)``
+/// - ``init(_:containsAllTokens:)``
+/// - ``init(_:containsAnyToken:)``
+/// - ``init(_:contains:)``
+/// - ``init(_:doesNotContain:)``
+/// - ``init(_:containsAny:)``
+/// - ``init(_:doesNotContainAny:)``
+/// - ``init(_:containsAll:)``
+/// - ``init(_:doesNotContainAll:)``
+/// - ``init(_:memberBeginsWith:)``
+/// - ``init(_:noMemberBeginsWith:)``
+/// - ``init(_:within:of:)``
+///
 /// ### Any comparator
 /// - ``init(_:_:_:)-(FieldName,_,_)``
-/// - ``init(_:)``
+/// - ``init(_:)-(QueryFilter)``
 ///
 /// ### Equality and order
 /// - ``equals(_:_:)``

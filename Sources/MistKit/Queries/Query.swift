@@ -11,6 +11,16 @@ import StreamingJSON
 /// for try await user in database.records(matching: query) { ... }
 /// ```
 ///
+/// Of typed records, the query knows its type, and key paths name the fields:
+///
+/// ```swift
+/// let query = Query<User> {
+///     Filter(\.status == .active)
+///     Filter(\.age > 18)
+///     Sort(\.lastName)
+/// }
+/// ```
+///
 /// A query prints as the JSON that it becomes:
 ///
 /// ```swift
@@ -21,12 +31,15 @@ import StreamingJSON
 /// //  "sortBy":[{"fieldName":"lastName","ascending":true}]}
 /// ```
 ///
-/// `Model` is what the records become; without models of your own it is `Record`.
+/// `Model` is what the records become: a type of yours that is a ``CloudKitRecord``, or `Record`.
 ///
 /// ## Topics
 ///
 /// ### Making a query
+/// - ``init(_:)``
+/// - ``init()``
 /// - ``init(recordType:filters:sorts:)``
+/// - ``init(recordType:_:)``
 /// - ``Filter``
 /// - ``Sort``
 ///

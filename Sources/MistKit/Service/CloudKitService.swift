@@ -86,7 +86,11 @@ public struct CloudKitService: Sendable {
         let ours = Middlewares(tokenManager: tokenManager, retryPolicy: retryPolicy, logger: logger, clock: clock)
         self.containerIdentifier = containerIdentifier
         self.environment = environment
-        client = Client(serverURL: serverURL, transport: transport, middlewares: middlewares + ours.inOrder)
+        client = Client(
+            serverURL: serverURL,
+            transport: transport,
+            middlewares: [CapturedBody.Middleware()] + middlewares + ours.inOrder
+        )
     }
 
     /// Makes a service with an API token, and the web authentication token of a person where there is one.

@@ -1,0 +1,362 @@
+/// A condition on a field of a typed record, which ``Filter`` takes.
+///
+/// It is what `==`, `!=`, `<`, `<=`, `>` and `>=` give between a key path and a value.
+public struct FieldCondition<Model: CloudKitRecord>: Hashable, Sendable {
+    var queryFilter: QueryFilter
+
+    init<Value>(_ field: RecordField<Value>, _ comparator: QueryFilter.Comparator, _ value: FieldValue) {
+        switch field.name.kind {
+        case .own(let name): queryFilter = QueryFilter(name, comparator, value)
+        case .system(let name): queryFilter = QueryFilter(system: name, comparator, value)
+        }
+    }
+}
+
+/// A key path to a field of a typed record, as queries take it: `\.age`.
+public typealias FieldPath<Model: CloudKitRecord, Value: FieldStorable> = KeyPath<Model.Fields, RecordField<Value>>
+
+extension Filter where Model: CloudKitRecord {
+    /// Compares a field with a value.
+    ///
+    /// ```swift
+    /// Filter(\.age > 18)
+    /// // {"fieldName":"age","comparator":"GREATER_THAN","fieldValue":{"value":18,"type":"INT64"}}
+    /// Filter(\.createdTimestamp >= yesterday)
+    /// // {"systemFieldName":"createdTimestamp","comparator":"GREATER_THAN_OR_EQUALS",
+    /// //  "fieldValue":{"value":1767225600000,"type":"TIMESTAMP"}}
+    /// ```
+    ///
+    /// The field needs the index QUERYABLE in the schema, or the service answers
+    /// ``CloudKitError/Code-swift.struct/badRequest``. An optional field is compared with a value; that it has none cannot be
+    /// asked.
+    ///
+    /// - Parameter condition: A key path to a field, an operator (`==`, `!=`, `<`, `<=`, `>`, `>=`), and a value of its type.
+    public init(_ condition: FieldCondition<Model>) {
+        self.init(condition.queryFilter)
+    }
+
+    /// The field is one of the values, `IN`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a field.
+    ///   - values: The values.
+    public init<Value: FieldConvertible>(_ field: FieldPath<Model, Value>, in values: [Value]) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .in, values.fieldValue))
+    }
+
+    /// The field is none of the values, `NOT_IN`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a field.
+    ///   - values: The values.
+    public init<Value: FieldConvertible>(_ field: FieldPath<Model, Value>, notIn values: [Value]) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .notIn, values.fieldValue))
+    }
+
+    /// The text begins with the prefix, `BEGINS_WITH`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a string.
+    ///   - prefix: The prefix.
+    public init(_ field: FieldPath<Model, String>, beginsWith prefix: String) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .beginsWith, .string(prefix)))
+    }
+
+    /// The text does not begin with the prefix, `NOT_BEGINS_WITH`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a string.
+    ///   - prefix: The prefix.
+    public init(_ field: FieldPath<Model, String>, doesNotBeginWith prefix: String) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .notBeginsWith, .string(prefix)))
+    }
+
+    /// The text has all the words, in any order, `CONTAINS_ALL_TOKENS`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a string whose field has the index SEARCHABLE.
+    ///   - words: Words with white space between.
+    public init(_ field: FieldPath<Model, String>, containsAllTokens words: String) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .containsAllTokens, .string(words)))
+    }
+
+    /// The text has at least one of the words, `CONTAINS_ANY_TOKENS`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a string whose field has the index SEARCHABLE.
+    ///   - words: Words with white space between.
+    public init(_ field: FieldPath<Model, String>, containsAnyToken words: String) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .containsAnyTokens, .string(words)))
+    }
+
+    /// The list has the value, `LIST_CONTAINS`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list.
+    ///   - value: One value.
+    public init<Element: FieldConvertible>(_ field: FieldPath<Model, [Element]>, contains value: Element) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .listContains, value.fieldValue))
+    }
+
+    /// The list does not have the value, `NOT_LIST_CONTAINS`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list.
+    ///   - value: One value.
+    public init<Element: FieldConvertible>(_ field: FieldPath<Model, [Element]>, doesNotContain value: Element) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .notListContains, value.fieldValue))
+    }
+
+    /// The list has at least one of the values, `LIST_CONTAINS_ANY`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list.
+    ///   - values: The values.
+    public init<Element: FieldConvertible>(_ field: FieldPath<Model, [Element]>, containsAny values: [Element]) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .listContainsAny, values.fieldValue))
+    }
+
+    /// The list has none of the values, `NOT_LIST_CONTAINS_ANY`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list.
+    ///   - values: The values.
+    public init<Element: FieldConvertible>(_ field: FieldPath<Model, [Element]>, doesNotContainAny values: [Element]) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .notListContainsAny, values.fieldValue))
+    }
+
+    /// The list has all the values, `LIST_CONTAINS_ALL`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list.
+    ///   - values: The values.
+    public init<Element: FieldConvertible>(_ field: FieldPath<Model, [Element]>, containsAll values: [Element]) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .listContainsAll, values.fieldValue))
+    }
+
+    /// The list lacks at least one of the values, `NOT_LIST_CONTAINS_ALL`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list.
+    ///   - values: The values.
+    public init<Element: FieldConvertible>(_ field: FieldPath<Model, [Element]>, doesNotContainAll values: [Element]) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .notListContainsAll, values.fieldValue))
+    }
+
+    /// A text of the list begins with the prefix, `LIST_MEMBER_BEGINS_WITH`.
+    ///
+    /// Apple's page speaks of the first text only.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list of strings.
+    ///   - prefix: The prefix.
+    public init(_ field: FieldPath<Model, [String]>, memberBeginsWith prefix: String) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .listMemberBeginsWith, .string(prefix)))
+    }
+
+    /// No text of the list begins with the prefix, `NOT_LIST_MEMBER_BEGINS_WITH`.
+    ///
+    /// Apple's page speaks of the first text only.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a list of strings.
+    ///   - prefix: The prefix.
+    public init(_ field: FieldPath<Model, [String]>, noMemberBeginsWith prefix: String) {
+        self.init(FieldCondition(Model.fields[keyPath: field], .notListMemberBeginsWith, .string(prefix)))
+    }
+
+    /// The place is not farther from another than the distance, `NEAR`.
+    ///
+    /// ```swift
+    /// Filter(\.place, within: .metres(500), of: here)
+    /// // {"fieldName":"place","comparator":"NEAR",
+    /// //  "fieldValue":{"value":{"latitude":59.9,"longitude":10.7},"type":"LOCATION"},"distance":500.0}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a location.
+    ///   - distance: How far.
+    ///   - location: The other place.
+    public init(_ field: FieldPath<Model, Location>, within distance: QueryDistance, of location: Location) {
+        var condition = FieldCondition<Model>(Model.fields[keyPath: field], .near, .location(location))
+        condition.queryFilter.distance = distance.metres
+        self.init(condition)
+    }
+}
+
+/// How far places may be from another.
+public struct QueryDistance: Hashable, Sendable {
+    /// The distance in metres.
+    public var metres: Double
+
+    /// So many metres.
+    ///
+    /// - Parameter metres: The number.
+    /// - Returns: The distance.
+    public static func metres(_ metres: Double) -> QueryDistance { QueryDistance(metres: metres) }
+
+    /// So many kilometres.
+    ///
+    /// - Parameter kilometres: The number.
+    /// - Returns: The distance.
+    public static func kilometres(_ kilometres: Double) -> QueryDistance { QueryDistance(metres: kilometres * 1000) }
+}
+
+// MARK: Operators
+
+/// The field is the value, `EQUALS`.
+public func == <Model: CloudKitRecord, Value: FieldConvertible>(
+    field: FieldPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .equals, value.fieldValue)
+}
+
+/// The field is not the value, `NOT_EQUALS`.
+public func != <Model: CloudKitRecord, Value: FieldConvertible>(
+    field: FieldPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .notEquals, value.fieldValue)
+}
+
+/// The field is less than the value, `LESS_THAN`.
+public func < <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
+    field: FieldPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .lessThan, value.fieldValue)
+}
+
+/// The field is, or is less than, the value, `LESS_THAN_OR_EQUALS`.
+public func <= <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
+    field: FieldPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .lessThanOrEquals, value.fieldValue)
+}
+
+/// The field is more than the value, `GREATER_THAN`.
+public func > <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
+    field: FieldPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .greaterThan, value.fieldValue)
+}
+
+/// The field is, or is more than, the value, `GREATER_THAN_OR_EQUALS`.
+public func >= <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
+    field: FieldPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .greaterThanOrEquals, value.fieldValue)
+}
+
+/// The field is a pointer to the record of this name, `EQUALS`.
+public func == <Model: CloudKitRecord>(field: FieldPath<Model, Reference>, recordName: String) -> FieldCondition<Model>
+{
+    FieldCondition(Model.fields[keyPath: field], .equals, .reference(Reference(recordName: recordName)))
+}
+
+/// The field is not a pointer to the record of this name, `NOT_EQUALS`.
+public func != <Model: CloudKitRecord>(field: FieldPath<Model, Reference>, recordName: String) -> FieldCondition<Model>
+{
+    FieldCondition(Model.fields[keyPath: field], .notEquals, .reference(Reference(recordName: recordName)))
+}
+
+/// Places are not compared: no two measurements are the same.
+@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
+public func == <Model: CloudKitRecord>(field: FieldPath<Model, Location>, value: Location) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .equals, .location(value))
+}
+
+/// Files are not compared.
+@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
+public func == <Model: CloudKitRecord>(field: FieldPath<Model, Asset>, value: Asset) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .equals, .asset(value))
+}
+
+/// An absent value is not compared.
+@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
+public func == <Model: CloudKitRecord, Value: FieldStorable>(
+    field: FieldPath<Model, Value>,
+    value: _OptionalNilComparisonType
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .equals, .null)
+}
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func == <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(RecordField<Value>(""), .equals, value.fieldValue)
+}
+
+/// Places are not compared: no two measurements are the same.
+@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
+public func != <Model: CloudKitRecord>(field: FieldPath<Model, Location>, value: Location) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .notEquals, .location(value))
+}
+
+/// Files are not compared.
+@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
+public func != <Model: CloudKitRecord>(field: FieldPath<Model, Asset>, value: Asset) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .notEquals, .asset(value))
+}
+
+/// An absent value is not compared.
+@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
+public func != <Model: CloudKitRecord, Value: FieldStorable>(
+    field: FieldPath<Model, Value>,
+    value: _OptionalNilComparisonType
+) -> FieldCondition<Model> {
+    FieldCondition(Model.fields[keyPath: field], .notEquals, .null)
+}
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func != <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> {
+    FieldCondition(RecordField<Value>(""), .notEquals, value.fieldValue)
+}
+
+// MARK: Order
+
+extension Sort where Model: CloudKitRecord {
+    /// Sorts by a field.
+    ///
+    /// ```swift
+    /// Sort(\.lastName)
+    /// // {"fieldName":"lastName","ascending":true}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a field; it needs the index SORTABLE in the schema.
+    ///   - ascending: Whether small values come first.
+    public init<Value: FieldConvertible>(_ field: FieldPath<Model, Value>, ascending: Bool = true) {
+        switch Model.fields[keyPath: field].name.kind {
+        case .own(let name): self.init(QuerySort(name, ascending: ascending))
+        case .system(let name): self.init(QuerySort(system: name, ascending: ascending))
+        }
+    }
+
+    /// Sorts by the distance of a field from a place.
+    ///
+    /// ```swift
+    /// Sort(\.place, distanceFrom: here)
+    /// // {"fieldName":"place","ascending":true,
+    /// //  "relativeLocation":{"value":{"latitude":59.9,"longitude":10.7},"type":"LOCATION"}}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a location.
+    ///   - location: The place.
+    ///   - ascending: Whether what is near comes first.
+    public init(_ field: FieldPath<Model, Location>, distanceFrom location: Location, ascending: Bool = true) {
+        self.init(QuerySort("\(Model.fields[keyPath: field].key)", distanceFrom: location, ascending: ascending))
+    }
+}

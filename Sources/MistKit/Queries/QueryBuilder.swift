@@ -1,0 +1,82 @@
+/// The filters and sorts of a query, in the order in which they are written.
+@resultBuilder
+public enum QueryBuilder<Model> {
+    /// Filters and sorts.
+    public struct Parts: Sendable {
+        var filters: [Filter<Model>] = []
+        var sorts: [Sort<Model>] = []
+    }
+
+    /// A condition.
+    public static func buildExpression(_ filter: Filter<Model>) -> Parts { Parts(filters: [filter]) }
+
+    /// A key of the order.
+    public static func buildExpression(_ sort: Sort<Model>) -> Parts { Parts(sorts: [sort]) }
+
+    /// Everything in a block.
+    public static func buildBlock(_ parts: Parts...) -> Parts { buildArray(parts) }
+
+    /// What a loop gives.
+    public static func buildArray(_ parts: [Parts]) -> Parts {
+        Parts(filters: parts.flatMap(\.filters), sorts: parts.flatMap(\.sorts))
+    }
+
+    /// What an `if` without `else` gives.
+    public static func buildOptional(_ parts: Parts?) -> Parts { parts ?? Parts() }
+
+    /// What the first branch gives.
+    public static func buildEither(first parts: Parts) -> Parts { parts }
+
+    /// What the other branch gives.
+    public static func buildEither(second parts: Parts) -> Parts { parts }
+
+    /// What stands behind `if #available`.
+    public static func buildLimitedAvailability(_ parts: Parts) -> Parts { parts }
+}
+
+extension Query where Model: CloudKitRecord {
+    /// Makes a query of typed records.
+    ///
+    /// ```swift
+    /// let query = Query<User> {
+    ///     Filter(\.status == .active)
+    ///     if let age { Filter(\.age > age) }
+    ///     for tag in tags { Filter(\.tags, contains: tag) }
+    ///     Sort(\.lastName)
+    /// }
+    /// ```
+    ///
+    /// - Parameter parts: Conditions, all of which must hold, and the keys of the order.
+    public init(@QueryBuilder<Model> _ parts: () -> QueryBuilder<Model>.Parts) {
+        let parts = parts()
+        recordType = Model.recordType
+        filters = parts.filters
+        sorts = parts.sorts
+    }
+
+    /// Makes a query of all records of the type, for which the schema must make `recordName` queryable.
+    public init() {
+        recordType = Model.recordType
+        filters = []
+        sorts = []
+    }
+}
+
+extension Query where Model == Record {
+    /// Makes a query with names of types and fields.
+    ///
+    /// ```swift
+    /// let query = Query(recordType: "User") {
+    ///     Filter("age", .greaterThan, 18)
+    ///     Sort("lastName")
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - recordType: The type of the records, as the schema spells it.
+    ///   - parts: Conditions, all of which must hold, and the keys of the order.
+    public init(recordType: String, @QueryBuilder<Record> _ parts: () -> QueryBuilder<Record>.Parts) {
+        let parts = parts()
+        self.init(recordType: recordType, filters: parts.filters, sorts: parts.sorts)
+    }
+}

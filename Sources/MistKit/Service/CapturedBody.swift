@@ -1,0 +1,74 @@
+import CloudKitWebServices
+import HTTPTypes
+import OpenAPISwiftRuntime
+import StreamingJSON
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The body of the response to a call whose caller reads it into types that the generated client does not know.
+///
+/// The generated client reads `records` into ``Record`` values. Typed records are read straight from the bytes; so the outermost
+/// middleware keeps these, and hands an empty object to the generated client, which reads the header fields as ever.
+final class CapturedBody: Sendable {
+    @TaskLocal static var current: CapturedBody?
+
+    private let captured = Mutex<ArraySlice<UInt8>>([])
+
+    var bytes: ArraySlice<UInt8> {
+        captured.withLock { $0 }
+    }
+
+    struct Middleware: ClientMiddleware {
+        func intercept(
+            _ request: HTTPRequest,
+            body: HTTPBody?,
+            baseURL: URL,
+            operationID: String,
+            next: Next
+        ) async throws -> (HTTPResponse, HTTPBody?) {
+            let (response, responseBody) = try await next(request, body, baseURL)
+            guard let capture = CapturedBody.current, let responseBody else { return (response, responseBody) }
+            let bytes = try await ArraySlice(collecting: responseBody, upTo: FailureMiddleware.maximumBodySize)
+            capture.captured.withLock { $0 = bytes }
+            return (response, HTTPBody("{}"))
+        }
+    }
+}
+
+extension CloudKitService {
+    /// Calls the generated client and reads the response's body as another type than its own.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation's name.
+    ///   - type: What to read the body as.
+    ///   - body: Calls the client, and gives the request's uuid from the header fields.
+    /// - Returns: The body.
+    /// - Throws: What the client throws, and an error of code `decoding` where the body is not such a value.
+    func call<Body: JSONReadable>(
+        _ operation: String,
+        reading type: Body.Type,
+        _ body: (Client) async throws -> String?
+    ) async throws(CloudKitError) -> Reply<Body> {
+        let captured = CapturedBody()
+        let requestUUID = try await call(operation) { client in
+            try await CapturedBody.$current.withValue(captured) { try await body(client) }
+        }
+        do {
+            let bytes = captured.bytes
+            let body = try JSONReader.withReader(over: bytes.span) { (reader) throws(JSONError) in
+                try reader.read(Body.self)
+            }
+            return Reply(body, operation: operation, requestUUID: requestUUID)
+        } catch {
+            var failure = CloudKitError(error, operation: operation)
+            failure.httpStatus = .ok
+            failure.requestUUID = requestUUID
+            throw failure
+        }
+    }
+}

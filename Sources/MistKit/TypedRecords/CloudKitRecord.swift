@@ -1,0 +1,154 @@
+/// A type of your own that the records of one type are read into and saved from.
+///
+/// Most programs import `MistModels` and let a macro write the conformance:
+///
+/// ```swift
+/// @CloudKitRecord("User")
+/// struct User {
+///     var firstName: String
+///     var age: Int?
+///     var tags: [String] = []
+/// }
+/// ```
+///
+/// ## Saving and changing
+///
+/// What is fetched is a ``StoredRecord``: the user, with what the service keeps about the record. It remembers what it was, so
+/// that an update sends what changed, and nothing that others may have written meanwhile.
+///
+/// ```swift
+/// var user = try await database.save(User(firstName: "Mei", age: 34), named: "mei")
+/// // POST /database/1/iCloud.com.example/development/public/records/modify
+/// // {"operations":[{"operationType":"create","record":{"recordName":"mei","recordType":"User","fields":{
+/// //   "firstName":{"value":"Mei","type":"STRING"},"age":{"value":34,"type":"INT64"},
+/// //   "tags":{"value":[],"type":"STRING_LIST"}}}}],"atomic":false}
+/// user.age = 35
+/// user = try await database.update(user)
+/// // {"operations":[{"operationType":"update","record":{"recordName":"mei","recordType":"User",
+/// //   "fields":{"age":{"value":35,"type":"INT64"}},"recordChangeTag":"1"}}],"atomic":false}
+/// ```
+///
+/// ## Finding
+///
+/// ```swift
+/// let query = Query<User> {
+///     Filter(\.age > 18)
+///     Sort(\.firstName)
+/// }
+/// for try await user in database.records(matching: query) { print(user.firstName) }
+/// // {"query":{"recordType":"User",
+/// //   "filterBy":[{"fieldName":"age","comparator":"GREATER_THAN","fieldValue":{"value":18,"type":"INT64"}}],
+/// //   "sortBy":[{"fieldName":"firstName","ascending":true}]}}
+/// ```
+///
+/// ## Which fields may be absent
+///
+/// A record need not have all fields of its type: fields that were never set do not come. For an optional property that is `nil`,
+/// for a property with a default value that value, for a list an empty one. For any other it is an error of that record, of code
+/// ``CloudKitError/Code-swift.struct/decoding``, which names the record and the field; the others of the page are read. The same
+/// holds for values of a wrong type and numbers that do not fit.
+///
+/// ## Writing the conformance by hand
+///
+/// The macro needs swift-syntax, and a program that imports `MistKit` alone builds none of it. This is what it would write:
+///
+/// ```swift
+/// struct Note {
+///     var title: String
+///     var count: Int?
+/// }
+///
+/// extension Note: CloudKitRecord {
+///     struct Fields: RecordFieldSet {
+///         let title = RecordField<String>("title")
+///         let count = RecordField<Int>("count")
+///     }
+///
+///     static let recordType = "Note"
+///     static let fields = Fields()
+///     static let fieldTable = FieldTable(fields.title, fields.count)
+///
+///     init(fields reader: inout FieldReader) throws(FieldError) {
+///         var title: String?
+///         var count: Int?
+///         while let field = try reader.next() {
+///             switch field {
+///             case 0: title = try reader.value()
+///             case 1: count = try reader.value()
+///             default: try reader.skip()
+///             }
+///         }
+///         self.title = try reader.required(title, 0)
+///         self.count = count
+///     }
+///
+///     func write(fields writer: inout FieldWriter) {
+///         writer.write(0, title)
+///         writer.write(1, count)
+///     }
+/// }
+/// ```
+///
+/// ## Topics
+///
+/// ### What the service knows of the type
+/// - ``recordType``
+/// - ``desiredKeys``
+/// - ``schema``
+///
+/// ### Fields
+/// - ``fields``
+/// - ``fieldTable``
+/// - ``FieldConvertible``
+/// - ``JSONText``
+///
+/// ### Reading and writing
+/// - ``init(fields:)``
+/// - ``write(fields:)``
+public protocol CloudKitRecord: Sendable {
+    /// The type's fields, one property for each, named like the properties of the record.
+    associatedtype Fields: RecordFieldSet
+
+    /// The record type's name in the schema.
+    static var recordType: String { get }
+
+    /// The type's fields, for key paths in queries.
+    static var fields: Fields { get }
+
+    /// The type's fields in order. Keep it in a `static let`.
+    static var fieldTable: FieldTable { get }
+
+    /// Takes a record's fields.
+    ///
+    /// - Parameter reader: Gives the fields in the order in which they came.
+    /// - Throws: A ``FieldError`` where a field is missing or of another type.
+    init(fields reader: inout FieldReader) throws(FieldError)
+
+    /// Writes all fields.
+    ///
+    /// - Parameter writer: Takes the fields.
+    func write(fields writer: inout FieldWriter)
+}
+
+extension CloudKitRecord {
+    /// The names of the type's fields, to fetch no others.
+    ///
+    /// ```swift
+    /// let user = try await database.fetch(User.self, "mei", desiredKeys: User.desiredKeys)
+    /// // {"records":[{"recordName":"mei"}],"desiredKeys":["firstName","age","tags"]}
+    /// ```
+    ///
+    /// An update of such a record is as safe as any; a replacement would clear the fields that were not fetched.
+    public static var desiredKeys: [String] { fieldTable.names }
+
+    /// What the record type looks like to the service.
+    public static var schema: RecordSchema { RecordSchema(recordType: recordType, fields: fieldTable.fields) }
+
+    /// The fields to save.
+    func savedFields() throws(FieldError) -> Record.Fields {
+        var writer = FieldWriter(Self.fieldTable)
+        write(fields: &writer)
+        if let failure = writer.failure { throw failure }
+        return writer.fields
+    }
+}

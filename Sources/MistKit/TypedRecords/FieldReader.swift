@@ -1,0 +1,157 @@
+import StreamingJSON
+
+/// Where a typed record takes its fields from, one by one and in whatever order they come.
+///
+/// ```swift
+/// init(fields reader: inout FieldReader) throws(FieldError) {
+///     var title: String?
+///     var count: Int?
+///     while let field = try reader.next() {
+///         switch field {
+///         case 0: title = try reader.value()
+///         case 1: count = try reader.value()
+///         default: try reader.skip()
+///         }
+///     }
+///     self.title = try reader.required(title, 0)
+///     self.count = count
+/// }
+/// ```
+///
+/// Behind it is the JSON of a response, read as it stands there, or the fields of a ``Record``. What the type has no field for is
+/// kept aside, so that saving the record loses nothing.
+public struct FieldReader: ~Copyable {
+    /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.
+    private let json: UnsafeMutablePointer<JSONReader>?
+    /// The fields of a record, when they do not come from JSON.
+    private let record: Record.Fields
+    private var position = -1
+    private let table: FieldTable
+    private(set) var current = JSONKeys.unknown
+    private(set) var unknown = Record.Fields()
+
+    /// Reads an object of fields, which the reader has entered.
+    init(json: UnsafeMutablePointer<JSONReader>, table: FieldTable) {
+        self.json = json
+        self.table = table
+        record = [:]
+    }
+
+    /// Takes fields that have been read.
+    init(_ fields: Record.Fields, table: FieldTable) {
+        json = nil
+        self.table = table
+        record = fields
+    }
+
+    /// Goes on to the next field that the type has.
+    ///
+    /// - Returns: The field's place in the type's ``CloudKitRecord/fieldTable``; `nil` after the last one.
+    /// - Throws: A ``FieldError`` where the response is not JSON.
+    public mutating func next() throws(FieldError) -> Int? {
+        guard let json else { return nextOfRecord() }
+        do throws(JSONError) {
+            while let key = try json.pointee.nextKey(in: table.keys) {
+                current = key
+                if key >= 0 { return key }
+                let name = try json.pointee.lastKey()
+                unknown[name] = try FieldValue(json: &json.pointee)
+            }
+        } catch {
+            throw FieldError(error)
+        }
+        current = JSONKeys.unknown
+        return nil
+    }
+
+    private mutating func nextOfRecord() -> Int? {
+        while position + 1 < record.count {
+            position += 1
+            let field = record[position]
+            if let index = table.names.firstIndex(of: field.name) {
+                current = index
+                return index
+            }
+            unknown[field.name] = field.value
+        }
+        current = JSONKeys.unknown
+        return nil
+    }
+
+    /// The value of the field that ``next()`` went to.
+    ///
+    /// - Parameter type: The type of the property, without the optional.
+    /// - Returns: The value; `nil` when it is null.
+    /// - Throws: A ``FieldError`` where it is of another type.
+    @inlinable
+    public mutating func value<Value: FieldStorable>(_ type: Value.Type = Value.self) throws(FieldError) -> Value? {
+        try Value.readField(from: &self)
+    }
+
+    /// Steps over the field that ``next()`` went to.
+    ///
+    /// - Throws: A ``FieldError`` where the response is not JSON.
+    public mutating func skip() throws(FieldError) {
+        guard let json else { return }
+        do {
+            try json.pointee.skipValue()
+        } catch {
+            throw FieldError(error)
+        }
+    }
+
+    /// The value of the field, as whatever it is; `nil` for a null.
+    ///
+    /// - Returns: The value.
+    /// - Throws: A ``FieldError`` where the response is not JSON.
+    public mutating func readFieldValue() throws(FieldError) -> FieldValue? {
+        let value: FieldValue
+        if let json {
+            do {
+                value = try FieldValue(json: &json.pointee)
+            } catch {
+                throw FieldError(error)
+            }
+        } else {
+            value = record[position].value
+        }
+        return value.isNull ? nil : value
+    }
+
+    /// The value of the field if it stands there in the usual shape; `nil`, with nothing read, if not.
+    @inline(__always)
+    mutating func readPlain<Value>(
+        _ read: (inout JSONReader) throws(JSONError) -> Value?
+    ) throws(FieldError) -> Value? {
+        guard let json else { return nil }
+        do {
+            return try read(&json.pointee)
+        } catch {
+            throw FieldError(error)
+        }
+    }
+
+    /// A value that must have come.
+    ///
+    /// - Parameters:
+    ///   - value: What came.
+    ///   - field: The field's place in the type's table.
+    /// - Returns: The value.
+    /// - Throws: A ``FieldError`` when there is none.
+    @inlinable
+    public func required<Value>(_ value: Value?, _ field: Int) throws(FieldError) -> Value {
+        guard let value else { throw missing(field) }
+        return value
+    }
+
+    /// The error of a field that did not come, or came without a value.
+    ///
+    /// - Parameter field: The field's place in the type's table.
+    /// - Returns: The error.
+    public func missing(_ field: Int) -> FieldError {
+        FieldError(
+            "the record has no value for it, and the property has neither an optional type nor a default value",
+            field: table.names[field]
+        )
+    }
+}

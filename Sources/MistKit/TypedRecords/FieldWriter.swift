@@ -1,0 +1,45 @@
+/// Where a typed record puts its fields when it is saved.
+///
+/// ```swift
+/// func write(fields writer: inout FieldWriter) {
+///     writer.write(0, title)
+///     writer.write(1, count)
+/// }
+/// ```
+public struct FieldWriter: ~Copyable {
+    private let table: FieldTable
+    private(set) var fields = Record.Fields()
+    private(set) var failure: FieldError?
+
+    init(_ table: FieldTable) {
+        self.table = table
+    }
+
+    /// Writes a field.
+    ///
+    /// - Parameters:
+    ///   - field: The field's place in the type's ``CloudKitRecord/fieldTable``.
+    ///   - value: The value. One that the service has no form for makes saving the record fail.
+    public mutating func write<Value: FieldStorable>(_ field: Int, _ value: Value) {
+        let name = table.names[field]
+        do {
+            let saved = try value.savedFieldValue()
+            fields[name] = table.fields[field].isEncrypted ? .encrypted(saved) : saved
+        } catch {
+            failure = failure ?? FieldError(error.message, field: name)
+        }
+    }
+
+    /// Writes a field, or that it has no value.
+    ///
+    /// - Parameters:
+    ///   - field: The field's place in the type's ``CloudKitRecord/fieldTable``.
+    ///   - value: The value.
+    public mutating func write<Value: FieldStorable>(_ field: Int, _ value: Value?) {
+        if let value {
+            write(field, value)
+        } else {
+            fields[table.names[field]] = .null
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import StreamingJSON
+
+/// A `Codable` value that a field holds as JSON text, `STRING`.
+///
+/// In a record that is a macro's it is asked for by an option, and does not show:
+///
+/// ```swift
+/// @CloudKitField(.json) var settings: Settings
+/// // "settings":{"value":"{\"theme\":\"dark\"}","type":"STRING"}
+/// ```
+///
+/// The text has its keys in order, so that equal values have equal texts. The service knows nothing of what is in it: it cannot be
+/// queried.
+public struct JSONText<Value: Codable & Sendable>: FieldStorable {
+    /// The value.
+    public var value: Value
+
+    /// Wraps a value.
+    public init(_ value: Value) {
+        self.value = value
+    }
+
+    /// `STRING`
+    public static var fieldType: FieldType { .string }
+
+    /// The JSON text; null for a value that cannot be encoded.
+    public var fieldValue: FieldValue { (try? savedFieldValue()) ?? .null }
+
+    /// Takes a `STRING` of JSON.
+    public init(fieldValue: FieldValue) throws(FieldError) {
+        let text = try String(fieldValue: fieldValue)
+        do {
+            value = try JSONReader.withReader(over: Array(text.utf8).span) { (reader) throws(JSONError) in
+                try reader.readDecodable(Value.self)
+            }
+        } catch {
+            throw FieldError("the STRING is not the JSON of \(Value.self): \(error.message)")
+        }
+    }
+
+    /// The JSON text, or why there is none.
+    public func savedFieldValue() throws(FieldError) -> FieldValue {
+        var writer = JSONWriter()
+        writer.writeEncodable(value)
+        do {
+            // Dictionaries are encoded in an order that is another in each run.
+            let value = try JSONReader.read(JSONValue.self, from: writer.finish())
+            return .string(String(decoding: try JSONWriter.bytes(of: value, options: .sortedKeys), as: UTF8.self))
+        } catch {
+            throw FieldError("the \(Value.self) has no JSON: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The fields of a typed record, one property for each: what key paths in queries go through.
+///
+/// The macro `@CloudKitRecord` writes one, which is ``CloudKitRecord/Fields``. It has the system fields besides, so that all of
+/// these can be filtered and sorted by:
+///
+/// ```swift
+/// Query<User> {
+///     Filter(\.age > 18)                        // {"fieldName":"age",…}
+///     Filter(\.modifiedTimestamp > yesterday)   // {"systemFieldName":"modifiedTimestamp",…}
+/// }
+/// ```
+///
+/// A key path to a property that is no field does not compile, as there is nothing of its name here.
+public protocol RecordFieldSet: Sendable {}
+
+/// A field of a typed record: its name, and the type of its values.
+public struct RecordField<Value: FieldStorable>: Sendable {
+    let name: FieldName
+    /// The field's name.
+    public let key: StaticString
+    let indexes: FieldIndexes
+
+    /// Makes a field.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name in the schema.
+    ///   - indexes: What the schema lets queries do with it, where you want to keep that beside the type.
+    public init(_ name: StaticString, indexes: FieldIndexes = []) {
+        self.name = FieldName("\(name)")
+        key = name
+        self.indexes = indexes
+    }
+
+    init(_ name: FieldName, key: StaticString) {
+        self.name = name
+        self.key = key
+        indexes = []
+    }
+}
+
+/// An encrypted field of a typed record. Queries cannot look into it: comparing it does not compile.
+public struct EncryptedRecordField<Value: FieldStorable>: Sendable {
+    /// The field's name.
+    public let key: StaticString
+
+    /// Makes a field.
+    ///
+    /// - Parameter name: The field's name in the schema.
+    public init(_ name: StaticString) {
+        key = name
+    }
+}
+
+/// What the schema lets queries do with a field.
+public struct FieldIndexes: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt8
+
+    /// Makes a set of its bits.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// `QUERYABLE`: filters may compare the field.
+    public static let queryable = FieldIndexes(rawValue: 1 << 0)
+    /// `SORTABLE`: sorts may use it.
+    public static let sortable = FieldIndexes(rawValue: 1 << 1)
+    /// `SEARCHABLE`: filters may look for words in it.
+    public static let searchable = FieldIndexes(rawValue: 1 << 2)
+}
+
+extension RecordFieldSet {
+    /// The record's name; compared with one, or with a reference.
+    public var recordName: RecordField<Reference> { RecordField(.recordName, key: "recordName") }
+    /// The share that the record is in.
+    public var share: RecordField<Reference> { RecordField(.share, key: "share") }
+    /// The record above this one in what is shared.
+    public var parent: RecordField<Reference> { RecordField(.parent, key: "parent") }
+    /// Who created the record.
+    public var createdUserRecordName: RecordField<Reference> {
+        RecordField(.createdUserRecordName, key: "createdUserRecordName")
+    }
+    /// When the record was created.
+    public var createdTimestamp: RecordField<Date> { RecordField(.createdTimestamp, key: "createdTimestamp") }
+    /// Who changed the record last.
+    public var modifiedUserRecordName: RecordField<Reference> {
+        RecordField(.modifiedUserRecordName, key: "modifiedUserRecordName")
+    }
+    /// When the record was changed last.
+    public var modifiedTimestamp: RecordField<Date> { RecordField(.modifiedTimestamp, key: "modifiedTimestamp") }
+}
+
+/// The fields of a record type in order: their names, for reading, and what the schema says of each.
+public struct FieldTable: Sendable {
+    let keys: JSONKeys
+    let names: [String]
+    let fields: [RecordSchema.Field]
+
+    /// Makes a table.
+    ///
+    /// - Parameter fields: The fields, each in the place by which ``FieldReader`` and ``FieldWriter`` know it.
+    public init(_ fields: any FieldDescription...) {
+        keys = JSONKeys(fields.map(\.key))
+        self.fields = fields.map(\.schemaField)
+        names = self.fields.map(\.name)
+    }
+}
+
+/// A ``RecordField`` or an ``EncryptedRecordField``.
+public protocol FieldDescription: Sendable {
+    /// The field's name.
+    var key: StaticString { get }
+    /// What the schema says of the field.
+    var schemaField: RecordSchema.Field { get }
+}

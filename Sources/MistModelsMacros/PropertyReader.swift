@@ -1,0 +1,290 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// Finds the fields among a struct's properties, and says what is wrong with those that are none and should be.
+struct PropertyReader<Context: MacroExpansionContext> {
+    let context: Context
+    private(set) var properties: [RecordProperty] = []
+    /// Whether nothing was wrong.
+    private(set) var isRight = true
+
+    init(context: Context) {
+        self.context = context
+    }
+
+    private mutating func refuse(_ problem: Problem) {
+        context.diagnose(problem)
+        isRight = false
+    }
+
+    mutating func read(_ variable: VariableDeclSyntax) {
+        let field = variable.attributes.named("CloudKitField")
+        let ignored = variable.attributes.named("CloudKitIgnored")
+        if let field, let ignored {
+            return refuse(.fieldAndIgnored(ignored, field))
+        }
+        if let kind = variable.kindThatIsNoField {
+            if let field { refuse(.cannotBeField(field, kind)) }
+            return
+        }
+        for binding in variable.bindings {
+            let isConstant = variable.bindingSpecifier.tokenKind == .keyword(.let)
+            if let field, variable.bindings.count > 1, field.namesAField {
+                return refuse(.severalProperties(field))
+            }
+            if binding.isComputed {
+                if let field { refuse(.cannotBeField(field, "a computed property")) }
+                continue
+            }
+            if ignored != nil {
+                if isConstant ? binding.initializer == nil : !binding.hasDefaultValue {
+                    refuse(.ignoredWithoutValue(binding))
+                }
+                continue
+            }
+            if isConstant, binding.initializer != nil {
+                if let field { refuse(.constant(variable, field)) }
+                continue
+            }
+            // Its type is the rest of the list's: `var latitude, longitude: Double`.
+            read(binding, type: binding.typeAnnotation?.type ?? binding.typeOfFollowing, of: variable, field: field)
+        }
+    }
+
+    private mutating func read(
+        _ binding: PatternBindingSyntax,
+        type annotation: TypeSyntax?,
+        of variable: VariableDeclSyntax,
+        field attribute: AttributeSyntax?
+    ) {
+        guard let identifier = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier else {
+            return refuse(.pattern(binding))
+        }
+        guard let arguments = fieldArguments(attribute, property: identifier) else { return }
+        guard let type = annotation ?? binding.initializer?.value.typeOfLiteral else {
+            return refuse(.noType(binding))
+        }
+        var whole = type
+        var isOptional = false
+        if let optional = type.optionalType {
+            whole = optional
+            isOptional = true
+        }
+        let isJSON = arguments.options.contains("json")
+        if let problem = whole.problem(isJSON: isJSON, of: variable, attribute: attribute) { return refuse(problem) }
+        let name = whole.trimmedDescription
+        if arguments.options.contains("encrypted"), let attribute, !isJSON, whole.cannotBeEncrypted {
+            return refuse(.encrypted(attribute, name))
+        }
+        if let other = properties.first(where: { $0.field == arguments.name }) {
+            return refuse(.twice(binding, arguments.name, other.name))
+        }
+        if isShadowed(identifier.plainName) { context.diagnose(.shadowed(binding, identifier.plainName)) }
+        properties.append(
+            RecordProperty(
+                name: identifier.text,
+                node: binding,
+                field: arguments.name,
+                type: name,
+                isOptional: isOptional,
+                isList: whole.elementType != nil,
+                defaultValue: binding.initializer?.value.trimmedDescription,
+                access: variable.modifiers.compactMap(\.accessLevel).first,
+                options: arguments.options
+            )
+        )
+    }
+
+    /// The field's name and options; `nil` when they are wrong.
+    private mutating func fieldArguments(
+        _ attribute: AttributeSyntax?,
+        property: TokenSyntax
+    ) -> (name: String, options: Set<String>)? {
+        var name = property.plainName
+        var options: Set<String> = []
+        if case .argumentList(let arguments)? = attribute?.arguments {
+            for argument in arguments {
+                if let member = argument.expression.as(MemberAccessExprSyntax.self) {
+                    options.insert(member.declName.baseName.text)
+                } else if let text = argument.expression.plainText {
+                    guard text.isName(allowingDots: true) else {
+                        refuse(.badName(argument.expression, "field", text))
+                        return nil
+                    }
+                    name = text
+                } else {
+                    refuse(.notALiteral(argument.expression, "field"))
+                    return nil
+                }
+            }
+        }
+        if let attribute, options.contains("encrypted"),
+            let index = ["queryable", "sortable", "searchable"].first(where: options.contains)
+        {
+            refuse(.encryptedIndex(attribute, index))
+            return nil
+        }
+        if !name.isName(allowingDots: true) {
+            refuse(.nameNeeded(property, name))
+            return nil
+        }
+        return (name, options)
+    }
+
+    /// Whether a stored record has a property of the name itself.
+    private func isShadowed(_ name: String) -> Bool {
+        [
+            "model", "recordName", "recordChangeTag", "zoneID", "created", "modified", "parent", "share", "shortGUID",
+            "otherFields", "original", "hasChanges", "changedFields", "record",
+        ].contains(name)
+    }
+}
+
+extension TokenSyntax {
+    /// The name without backticks.
+    fileprivate var plainName: String { text.filter { $0 != "`" } }
+}
+
+extension DeclModifierSyntax {
+    fileprivate var accessLevel: String? {
+        // `private(set)` says nothing about reading.
+        guard detail == nil else { return nil }
+        switch name.tokenKind {
+        case .keyword(.public), .keyword(.package), .keyword(.internal), .keyword(.fileprivate), .keyword(.private):
+            return name.text
+        default:
+            return nil
+        }
+    }
+}
+
+extension AttributeSyntax {
+    /// Whether the attribute gives the field a name.
+    fileprivate var namesAField: Bool {
+        guard case .argumentList(let list)? = arguments else { return false }
+        return list.contains { $0.expression.is(StringLiteralExprSyntax.self) }
+    }
+}
+
+extension VariableDeclSyntax {
+    /// What makes all properties of the declaration no fields.
+    fileprivate var kindThatIsNoField: String? {
+        for modifier in modifiers {
+            switch modifier.name.tokenKind {
+            case .keyword(.static), .keyword(.class): return "a static property"
+            case .keyword(.lazy): return "a lazy property"
+            default: break
+            }
+        }
+        return nil
+    }
+}
+
+extension PatternBindingSyntax {
+    /// Whether the property has a getter of its own.
+    fileprivate var isComputed: Bool {
+        switch accessorBlock?.accessors {
+        case nil: false
+        case .getter: true
+        case .accessors(let accessors):
+            !accessors.allSatisfy {
+                [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
+            }
+        }
+    }
+
+    /// Whether the property has a value before an initialiser gives it one.
+    fileprivate var hasDefaultValue: Bool {
+        initializer != nil || typeAnnotation?.type.optionalType != nil
+    }
+
+    /// The type that stands at the end of a list of properties.
+    fileprivate var typeOfFollowing: TypeSyntax? {
+        guard initializer == nil, let list = parent?.as(PatternBindingListSyntax.self) else { return nil }
+        return list.drop { $0.id != id }.lazy.compactMap { $0.typeAnnotation?.type }.first
+    }
+}
+
+extension ExprSyntax {
+    /// The type of a literal.
+    fileprivate var typeOfLiteral: TypeSyntax? {
+        if self.is(StringLiteralExprSyntax.self) { return "Swift.String" }
+        if self.is(IntegerLiteralExprSyntax.self) { return "Swift.Int" }
+        if self.is(FloatLiteralExprSyntax.self) { return "Swift.Double" }
+        if self.is(BooleanLiteralExprSyntax.self) { return "Swift.Bool" }
+        if let negative = self.as(PrefixOperatorExprSyntax.self), negative.operator.text == "-" {
+            return negative.expression.typeOfLiteral
+        }
+        return nil
+    }
+}
+
+extension TypeSyntax {
+    /// The type that an optional is one of.
+    var optionalType: TypeSyntax? {
+        if let optional = self.as(OptionalTypeSyntax.self) { return optional.wrappedType }
+        if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return optional.wrappedType }
+        return genericArgument(of: "Optional")
+    }
+
+    /// The type of an array's elements.
+    var elementType: TypeSyntax? {
+        if let array = self.as(ArrayTypeSyntax.self) { return array.element }
+        return genericArgument(of: "Array")
+    }
+
+    private func genericArgument(of name: String) -> TypeSyntax? {
+        let arguments: GenericArgumentListSyntax?
+        if let type = self.as(IdentifierTypeSyntax.self), type.name.text == name {
+            arguments = type.genericArgumentClause?.arguments
+        } else if let type = self.as(MemberTypeSyntax.self), type.name.text == name,
+            type.baseType.trimmedDescription == "Swift"
+        {
+            arguments = type.genericArgumentClause?.arguments
+        } else {
+            return nil
+        }
+        guard let first = arguments?.first, case .type(let argument) = first.argument else { return nil }
+        return argument
+    }
+
+    /// The type without its module.
+    private var plainName: String? {
+        self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
+    }
+
+    /// Whether the service does not encrypt values of the type.
+    var cannotBeEncrypted: Bool {
+        ["Asset", "Reference", "RecordReference"].contains((elementType ?? self).plainName ?? "")
+    }
+
+    /// What is wrong with a field's type, as far as its spelling tells. The rest the compiler finds.
+    func problem(isJSON: Bool, of variable: VariableDeclSyntax, attribute: AttributeSyntax?) -> Problem? {
+        if optionalType != nil { return .twiceOptional(self) }
+        if isJSON { return nil }
+        if let element = elementType {
+            if let wrapped = element.optionalType { return .optionalElement(element, wrapped) }
+            if element.elementType != nil { return .needsJSON(self, variable, attribute, "a list of lists") }
+            return element.problemOfValue(in: self, of: variable, attribute: attribute)
+        }
+        return problemOfValue(in: self, of: variable, attribute: attribute)
+    }
+
+    private func problemOfValue(
+        in whole: TypeSyntax,
+        of variable: VariableDeclSyntax,
+        attribute: AttributeSyntax?
+    ) -> Problem? {
+        if self.is(DictionaryTypeSyntax.self) || plainName == "Dictionary" {
+            return .needsJSON(whole, variable, attribute, "a dictionary")
+        }
+        if plainName == "Set" { return .needsJSON(whole, variable, attribute, "a set") }
+        if self.is(TupleTypeSyntax.self) { return .noFieldType(whole, "a tuple") }
+        if self.is(FunctionTypeSyntax.self) { return .noFieldType(whole, "a function") }
+        if self.is(SomeOrAnyTypeSyntax.self) || plainName == "Any" {
+            return .noFieldType(whole, "a type that is not known")
+        }
+        return nil
+    }
+}

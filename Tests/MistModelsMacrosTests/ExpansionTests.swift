@@ -1,0 +1,148 @@
+import Testing
+
+/// What the macro writes.
+struct ExpansionTests {
+    @Test func aStructGetsItsFieldsAReaderAndAWriter() {
+        expectExpansion(
+            of: """
+                @CloudKitRecord("User")
+                struct User {
+                    @CloudKitField("firstName") var givenName: String
+                    var age: Int?
+                    var tags: [String]
+                    var score = 1.5
+                    @CloudKitField("secret", .encrypted) private var note: String?
+                    @CloudKitField(.json, .queryable) var settings: [String: Int]
+                    var summary: String { givenName }
+                    static let shared = 1
+                    let version = 2
+                    @CloudKitIgnored var isSelected = false
+                }
+                """,
+            to: """
+                struct User {
+                    var givenName: String
+                    var age: Int?
+                    var tags: [String]
+                    var score = 1.5
+                    private var note: String?
+                    var settings: [String: Int]
+                    var summary: String { givenName }
+                    static let shared = 1
+                    let version = 2
+                    var isSelected = false
+                }
+
+                extension User: MistKit.CloudKitRecord {
+                    struct Fields: MistKit.RecordFieldSet {
+                        let givenName = MistKit.RecordField<String>("firstName")
+                        let age = MistKit.RecordField<Int>("age")
+                        let tags = MistKit.RecordField<[String]>("tags")
+                        let score = MistKit.RecordField<Swift.Double>("score")
+                        fileprivate let note = MistKit.EncryptedRecordField<String>("secret")
+                        let settings = MistKit.RecordField<MistKit.JSONText<[String: Int]>>("settings", indexes: [.queryable])
+                    }
+                    static let recordType: Swift.String = "User"
+                    static let fields: Fields = Fields()
+                    static let fieldTable: MistKit.FieldTable = MistKit.FieldTable(
+                        fields.givenName,
+                        fields.age,
+                        fields.tags,
+                        fields.score,
+                        fields.note,
+                        fields.settings
+                    )
+                    init(fields reader: inout MistKit.FieldReader) throws(MistKit.FieldError) {
+                        var value0: String?
+                        var value1: Int?
+                        var value2: [String]?
+                        var value3: Swift.Double?
+                        var value4: String?
+                        var value5: MistKit.JSONText<[String: Int]>?
+                        while let field: Swift.Int = try reader.next() {
+                            switch field {
+                            case 0:
+                                value0 = try reader.value(String.self)
+                            case 1:
+                                value1 = try reader.value(Int.self)
+                            case 2:
+                                value2 = try reader.value([String].self)
+                            case 3:
+                                value3 = try reader.value(Swift.Double.self)
+                            case 4:
+                                value4 = try reader.value(String.self)
+                            case 5:
+                                value5 = try reader.value(MistKit.JSONText<[String: Int]>.self)
+                            default:
+                                try reader.skip()
+                            }
+                        }
+                        self.givenName = try reader.required(value0, 0)
+                        self.age = value1
+                        self.tags = value2 ?? []
+                        self.score = value3 ?? 1.5
+                        self.note = value4
+                        self.settings = try reader.required(value5?.value, 5)
+                    }
+                    func write(fields writer: inout MistKit.FieldWriter) {
+                        writer.write(0, self.givenName)
+                        writer.write(1, self.age)
+                        writer.write(2, self.tags)
+                        writer.write(3, self.score)
+                        writer.write(4, self.note)
+                        writer.write(5, MistKit.JSONText(self.settings))
+                    }
+                }
+                """
+        )
+    }
+
+    @Test func aPublicStructHasAPublicConformanceAndItsNameAsType() {
+        expectExpansion(
+            of: """
+                @CloudKitRecord
+                public struct Place {
+                    public let latitude, longitude: Double
+                }
+                """,
+            to: """
+                public struct Place {
+                    public let latitude, longitude: Double
+                }
+
+                extension Place: MistKit.CloudKitRecord {
+                    public struct Fields: MistKit.RecordFieldSet {
+                        public let latitude = MistKit.RecordField<Double>("latitude")
+                        public let longitude = MistKit.RecordField<Double>("longitude")
+                    }
+                    public static let recordType: Swift.String = "Place"
+                    public static let fields: Fields = Fields()
+                    public static let fieldTable: MistKit.FieldTable = MistKit.FieldTable(
+                        fields.latitude,
+                        fields.longitude
+                    )
+                    public init(fields reader: inout MistKit.FieldReader) throws(MistKit.FieldError) {
+                        var value0: Double?
+                        var value1: Double?
+                        while let field: Swift.Int = try reader.next() {
+                            switch field {
+                            case 0:
+                                value0 = try reader.value(Double.self)
+                            case 1:
+                                value1 = try reader.value(Double.self)
+                            default:
+                                try reader.skip()
+                            }
+                        }
+                        self.latitude = try reader.required(value0, 0)
+                        self.longitude = try reader.required(value1, 1)
+                    }
+                    public func write(fields writer: inout MistKit.FieldWriter) {
+                        writer.write(0, self.latitude)
+                        writer.write(1, self.longitude)
+                    }
+                }
+                """
+        )
+    }
+}

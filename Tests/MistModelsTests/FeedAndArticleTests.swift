@@ -1,0 +1,141 @@
+import Foundation
+import MistModels
+import MistTesting
+import Testing
+
+/// The records of an RSS service, through a life.
+struct FeedAndArticleTests {
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    private static func feed(_ title: String, category: String, score: Int) -> Feed {
+        Feed(
+            feedURL: URL(string: "https://example.com/\(title)")!,
+            title: title,
+            category: category,
+            qualityScore: score
+        )
+    }
+
+    private static func article(_ number: Int, of feed: StoredRecord<Feed>, expiresIn seconds: Double) -> Article {
+        Article(
+            feedRecordName: feed.recordName,
+            feed: feed.reference(.deleteSelf),
+            guid: "guid-\(number)",
+            title: "Article \(number)",
+            url: URL(string: "https://example.com/\(number)")!,
+            contentHash: String(number, radix: 16),
+            publishedDate: now.addingTimeInterval(Double(number % 50) * 60),
+            fetchedAt: now,
+            expiresAt: now.addingTimeInterval(seconds),
+            tags: number.isMultiple(of: 2) ? ["even"] : []
+        )
+    }
+
+    @Test(arguments: EmulatorConnection.allCases)
+    func feedsAndTheirArticlesAreKept(connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let database = emulator.service(as: .serverKey).publicDatabase
+
+            // Saved, fetched.
+            let feeds = try await database.save(
+                [
+                    Self.feed("a", category: "news", score: 3), Self.feed("b", category: "science", score: 5),
+                    Self.feed("c", category: "news", score: 9), Self.feed("d", category: "news", score: 6),
+                ],
+                named: \.title
+            ).map { try $0.get() }
+            #expect(feeds.map(\.recordName) == ["a", "b", "c", "d"])
+            #expect(try await database.fetch(Feed.self, "c").model == feeds[2].model)
+
+            // By category, best first.
+            let news = try await database.records(
+                matching: Query<Feed> {
+                    Filter(\.category == "news")
+                    Filter(\.isActive == true)
+                    Sort(\.qualityScore, ascending: false)
+                }
+            ).collect()
+            #expect(news.map(\.title) == ["c", "d", "a"])
+            #expect(news.map(\.qualityScore) == [9, 6, 3])
+
+            // 500 articles in one call.
+            let articles = (0..<500).map { number in
+                Self.article(number, of: feeds[number % 2], expiresIn: number % 10 < 5 ? -60 : 3600)
+            }
+            let saved = try await database.save(articles, named: \.guid).map { try $0.get() }
+            #expect(saved.map(\.guid) == articles.map(\.guid))
+            #expect(Set(saved.map(\.recordName)) == Set(articles.map(\.guid)))
+
+            // Those of a feed that are not expired, newest first.
+            let fresh = try await database.records(
+                matching: Query<Article> {
+                    Filter(\.feed == feeds[0].reference())
+                    Filter(\.expiresAt > Self.now)
+                    Sort(\.publishedDate, ascending: false)
+                }
+            ).collect()
+            let expected = articles.filter { $0.feedRecordName == "a" && $0.expiresAt > Self.now }
+            #expect(Set(fresh.map(\.guid)) == Set(expected.map(\.guid)))
+            #expect(fresh.map(\.publishedDate) == fresh.map(\.publishedDate).sorted(by: >))
+            #expect(fresh.count == 100)
+
+            // Deleted, with its articles.
+            try await database.delete(feeds[0])
+            #expect(try await database.fetch(Article.self, ["guid-0"]).map { (try? $0.get()) == nil } == [true])
+            let rest = try await database.records(matching: Query<Article> { Sort(\.guid) }).collect()
+            #expect(rest.count == 250)
+            let gone = try await database.delete(Array(rest.prefix(3)))
+            #expect(gone.map { (try? $0.get().guid) } == rest.prefix(3).map(\.guid))
+            #expect(try await database.records(matching: Query<Article> { Sort(\.guid) }).collect().count == 247)
+        }
+    }
+
+    @Test(arguments: EmulatorConnection.allCases)
+    func twoWritersOfOneFeedAreMerged(connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let database = emulator.service(as: .serverKey).publicDatabase
+            var start = Self.feed("a", category: "news", score: 3)
+            start.tags = ["old"]
+            var mine = try await database.save(start, named: "a")
+
+            var theirs = try await database.fetch(Feed.self, "a")
+            theirs.title = "Theirs"
+            theirs.tags.append("theirs")
+            theirs = try await database.update(theirs)
+
+            mine.qualityScore = 7
+            mine.tags.append("mine")
+            var rounds = 0
+            let merged = try await database.update(mine) { client, server, ancestor in
+                rounds += 1
+                #expect(ancestor.tags == (rounds == 1 ? ["old"] : ["old", "theirs"]))
+                if rounds == 1 {
+                    #expect(server == theirs)
+                    // Somebody is quicker once more.
+                    var quick = server
+                    quick.category = "sport"
+                    try await database.update(quick)
+                }
+                var merged = server
+                if client.qualityScore != ancestor.qualityScore { merged.qualityScore = client.qualityScore }
+                merged.tags += client.tags.filter { !merged.tags.contains($0) }
+                return merged
+            }
+            #expect(rounds == 2)
+            let fetched = try await database.fetch(Feed.self, "a")
+            #expect(fetched.model == merged.model)
+            #expect(fetched.title == "Theirs")
+            #expect(fetched.category == "sport")
+            #expect(fetched.qualityScore == 7)
+            #expect(fetched.tags == ["old", "theirs", "mine"])
+
+            // A closure that gives way sends nothing; one attempt means none after a conflict.
+            mine.title = "Mine"
+            let yielded = try await database.update(mine) { _, server, _ in server }
+            #expect(yielded.recordChangeTag == fetched.recordChangeTag)
+            await #expect(throws: CloudKitError.self) {
+                try await database.update(mine, attempts: 1) { client, _, _ in client }
+            }
+        }
+    }
+}

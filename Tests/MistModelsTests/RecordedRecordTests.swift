@@ -1,0 +1,94 @@
+import Foundation
+import HTTPTypes
+import MistModels
+import OpenAPISwiftRuntime
+import Testing
+
+/// A record type of Apple's own, as in the recorded exchanges.
+@CloudKitRecord("CPLMaster")
+struct Master: Hashable {
+    @CloudKitField("itemType") var type: String
+    @CloudKitField("originalOrientation") var orientation: Int?
+    @CloudKitField("resOriginalFileType") var fileType: String?
+    @CloudKitField("resOriginalRes") var file: Asset?
+    @CloudKitField("resOriginalWidth") var width: Int?
+    @CloudKitField("filenameEnc") var filename: Data?
+    @CloudKitField("importedBy") var importedBy: Int?
+}
+
+/// Typed records read from a recorded page of Apple's service.
+struct RecordedRecordTests {
+    private static let page: URL = {
+        let environment = ProcessInfo.processInfo.environment["MISTKIT_SHARED"]
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        let shared =
+            environment.map { URL(fileURLWithPath: $0) }
+            ?? folder.deletingLastPathComponent()
+            .appendingPathComponent("shared")
+        return shared.appendingPathComponent("recorded-exchanges/query-200-records.response.json")
+    }()
+
+    private struct Recorded: ClientTransport {
+        let body: [UInt8]
+
+        func send(
+            _ request: HTTPRequest,
+            body: HTTPBody?,
+            baseURL: URL,
+            operationID: String
+        ) async throws -> (HTTPResponse, HTTPBody?) {
+            (HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]), HTTPBody(self.body))
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: FileManager.default.fileExists(atPath: page.path),
+            "no recorded exchanges beside the package"
+        )
+    )
+    func aRecordedPageIsReadIntoAType() async throws {
+        let bytes = [UInt8](try Data(contentsOf: Self.page))
+        let service = CloudKitService(
+            containerIdentifier: "com.apple.photos.cloud",
+            apiToken: String(repeating: "0", count: 64),
+            transport: Recorded(body: bytes)
+        )
+        let pages = service.privateDatabase.records(matching: Query<Master>()).pages
+        let typed = try #require(try await first(of: pages))
+        let untyped = try #require(
+            try await first(of: service.privateDatabase.records(matching: Query(recordType: "CPLMaster")).pages)
+        )
+        #expect(typed.results.count == 200)
+        var masters = 0
+        for (result, raw) in zip(typed.results, untyped.results) {
+            let record = try raw.get()
+            switch result {
+            case .success(let master):
+                masters += 1
+                #expect(record.recordType == "CPLMaster")
+                #expect(master.recordName == record.recordName)
+                #expect(master.recordChangeTag == record.recordChangeTag)
+                #expect(master.created == record.created)
+                #expect(master.type == record["itemType"]?.stringValue)
+                #expect(master.file == record["resOriginalRes"]?.assetValue)
+                #expect(master.filename == record["filenameEnc"]?.bytesValue)
+                #expect(master.width == record["resOriginalWidth"]?.int64Value.map { Int($0) })
+                #expect(master.zoneID == record.zoneID)
+                // Every field is either the type's or kept.
+                #expect(Set(master.otherFields.names).union(Master.desiredKeys).isSuperset(of: record.fields.names))
+            case .failure(let error):
+                #expect(record.recordType != "CPLMaster")
+                #expect(error.code == .decoding)
+                #expect(error.item == record.recordName.map { .record(name: $0) })
+            }
+        }
+        #expect(masters > 0)
+    }
+
+    private func first<Model>(of pages: RecordSequence<Model>.Pages) async throws -> RecordPage<Model>? {
+        var iterator = pages.makeAsyncIterator()
+        return try await iterator.next()
+    }
+}
