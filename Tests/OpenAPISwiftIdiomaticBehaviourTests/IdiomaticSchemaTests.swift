@@ -103,6 +103,32 @@ struct IdiomaticSchemaTests {
         try await expect(sample { $0.sort = .oldestFirst }, is: #"{"id":1,"sort":"OLDEST_FIRST"}"#)
     }
 
+    @Test func anOpenEnumerationKeepsValuesOfLater() async throws {
+        let later = Schemas.SortOrder(rawValue: "by mood")
+        try await expect(sample { $0.sort = later }, is: #"{"id":1,"sort":"by mood"}"#)
+        #expect(!Schemas.SortOrder.allCases.contains(later))
+        #expect(Schemas.SortOrder(rawValue: "2nd") == ._2nd)
+        func word(_ order: Schemas.SortOrder) -> String {
+            switch order {
+            case .newestFirst: "new"
+            case .oldestFirst: "old"
+            default: order.rawValue
+            }
+        }
+        #expect([.newestFirst, .oldestFirst, later].map(word) == ["new", "old", "by mood"])
+        let answer = try await Handlers().answer(.post, "/sample", [:], #"{"id":1,"sort":7}"#)
+        #expect(answer == Message(start: "400"))
+    }
+
+    @Test func anOpenEnumerationIsAParameterToo() async throws {
+        let target = "/users/u/posts/7.json?sort.by=by%20mood"
+        let query = try await received(\.getPost, .get, target).query
+        #expect(query == .init(sort_by: .init(rawValue: "by mood")))
+        let wire = Wire(404, [.contentType: "application/problem+json"], "{}")
+        _ = try await wire.client().getUser_post(path: .init(userId: "u", postId: 7), query: query)
+        #expect(try wire.target == target)
+    }
+
     @Test func overriddenNamesKeepTheirSpellingOnTheWire() async throws {
         try await expect(
             sample { $0.old = Schemas.Renewed(fresh: "f") },

@@ -7,19 +7,33 @@ package import Foundation
 package import OpenAPISwiftBehaviourSupport
 
 extension Components.Schemas {
-    @frozen
-    package enum SortOrder: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
-        case newestFirst = "newest-first"
-        case oldestFirst = "OLDEST_FIRST"
-        case _2nd = "2nd"
-        case _empty_ = ""
-        case _default = "default"
-        case renewed = "old value"
-        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            self = try reader.readEnumeration(Self.self)
+    package struct SortOrder: OpenAPISwiftRuntime.OpenEnumeration {
+        package var rawValue: Swift.String
+        /// Creates a value, whether the document lists it or not.
+        package init(rawValue: Swift.String) {
+            self.rawValue = rawValue
         }
-        package func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.write(self.rawValue)
+        package static var newestFirst: Self {
+            Self(rawValue: "newest-first")
+        }
+        package static var oldestFirst: Self {
+            Self(rawValue: "OLDEST_FIRST")
+        }
+        package static var _2nd: Self {
+            Self(rawValue: "2nd")
+        }
+        package static var _empty_: Self {
+            Self(rawValue: "")
+        }
+        package static var _default: Self {
+            Self(rawValue: "default")
+        }
+        package static var renewed: Self {
+            Self(rawValue: "old value")
+        }
+        /// The values that the document lists.
+        package static var allCases: [Self] {
+            [Self.newestFirst, Self.oldestFirst, Self._2nd, Self._empty_, Self._default, Self.renewed]
         }
     }
     package typealias NullableText = Swift.String
