@@ -215,7 +215,7 @@ let package = Package(
             ("OpenAPISwiftAsyncHTTPClient", ["OpenAPISwiftRuntime", "OpenAPISwiftHummingbird"]),
             ("OpenAPISwiftHummingbird", ["OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime"]),
             ("OpenAPISwiftGenerator", ["OpenAPISwiftRuntime", "StreamingJSON"]),
-            ("openapi-swift", []),
+            ("openapi-swift", ["OpenAPISwiftGenerator"]),
             ("CloudKitModel", ["StreamingJSON"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
             ("MistKit", ["CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),

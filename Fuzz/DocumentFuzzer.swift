@@ -525,6 +525,9 @@ enum DocumentFuzzer {
             let test = Case(number: number, seeds: seeds)
             if arguments[4] == "-" {
                 FileHandle.standardOutput.write(Data(test.document))
+                for (name, bytes) in test.files.sorted(by: { $0.key < $1.key }) {
+                    FileHandle.standardOutput.write(Data("\n\n# \(name)\n\n".utf8) + Data(bytes))
+                }
                 continue
             }
             let files: [GeneratedFile]? = test.run()
@@ -559,7 +562,7 @@ struct Case {
     var document: [UInt8]
     /// The same document in the other format, where there is one.
     private var twin: [UInt8]?
-    private var files: [String: [UInt8]]
+    let files: [String: [UInt8]]
     private let configuration: GeneratorConfiguration
     /// Whether the compiler could be asked about the output: it is the whole of the document.
     let isSample: Bool

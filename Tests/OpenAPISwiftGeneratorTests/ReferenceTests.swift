@@ -248,6 +248,15 @@ struct ReferenceTests {
 
     // MARK: Mistakes
 
+    @Test func pathItemsThatReferToEachOtherAreAnError() {
+        let generation = generate([
+            "openapi.yaml": head + "paths: {/x: {$ref: 'paths.yaml#/a'}}\n",
+            "paths.yaml": "a: {$ref: '#/b', summary: A}\nb: {$ref: '#/a', summary: B}\n",
+        ])
+        #expect(generation.files.isEmpty)
+        #expect(generation.errors.count == 1)
+    }
+
     @Test func errorsNameTheFileTheyAreIn() {
         let generation = generate([
             "openapi.yaml": head + "paths: {}\ncomponents: {schemas: {A: {$ref: a.yaml}, B: {$ref: b.json}}}\n",

@@ -57,6 +57,8 @@ struct DocumentLinker {
     /// Components of the document that are nothing but a reference to what has no other name: it moves there.
     private var adopted: [Kind: [String: Target]] = [:]
     private var moved: [Int: PlaceTree] = [:]
+    /// The path items on the way to the one at work.
+    private var inlining: Set<Target> = []
     /// The members of large objects by key.
     private var memberIndices: [Place: [String: Int]] = [:]
 
@@ -573,7 +575,7 @@ struct DocumentLinker {
             )
             return node
         }
-        if kind == .pathItems { return inlinePathItem(node, target) }
+        if kind == .pathItems { return inlinePathItem(node, target, text, at: position) }
         let name: String = name(of: target, at: position)
         return mapMembers(of: node) { _, member in
             guard member.key == "$ref" else { return member.value }
@@ -591,7 +593,17 @@ struct DocumentLinker {
     }
 
     /// The path item with what stands beside the reference; path items that refer to themselves stay references.
-    private mutating func inlinePathItem(_ node: DocumentNode, _ target: Target) -> DocumentNode {
+    private mutating func inlinePathItem(
+        _ node: DocumentNode,
+        _ target: Target,
+        _ text: String,
+        at position: SourcePosition
+    ) -> DocumentNode {
+        guard inlining.insert(target).inserted else {
+            fail("The reference '\(text)' leads back to itself.", at: position, "refer to a path item")
+            return node
+        }
+        defer { inlining.remove(target) }
         let item: DocumentNode = content(of: target)
         guard let own = node.members, let members = item.members, item["$ref"] == nil else { return node }
         let siblings: [DocumentNode.Member] = own.filter { $0.key != "$ref" }
