@@ -25,7 +25,7 @@
 /// //   "settings":{"value":"{\"theme\":\"light\"}","type":"STRING"}}}}],"atomic":false}
 /// ```
 ///
-/// How records are fetched, found, updated and merged is told at ``MistKit/CloudKitRecord``, the protocol that the struct then
+/// How records are fetched, found, updated and merged is told at `CloudKitRecord` of MistKit, the protocol that the struct then
 /// conforms to.
 ///
 /// ## Which properties are fields

@@ -26,7 +26,7 @@
 ///
 /// ## Typed records
 ///
-/// The calls that take your own type, or a ``StoredRecord`` of it, do the same as those that take a ``Record``; see
+/// The calls that take your own type, or a ``StoredRecord`` of it, do the same as those that take a `Record`; see
 /// ``CloudKitRecord``.
 ///
 /// ## Topics

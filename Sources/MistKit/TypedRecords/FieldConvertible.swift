@@ -40,7 +40,7 @@ public protocol FieldStorable: Sendable {
 /// A type that is one value of a field, and may be the element of a list.
 ///
 /// These are: `String`, `Int` and the integers of fixed width, `Double`, `Float`, `Bool` (saved as 0 and 1), `Date`, `Data`,
-/// `URL`, `UUID`, ``Location``, ``Reference``, ``RecordReference`` and ``Asset``. Enums with raw values become so by saying it:
+/// `URL`, `UUID`, `Location`, `Reference`, ``RecordReference`` and `Asset`. Enums with raw values become so by saying it:
 ///
 /// ```swift
 /// enum Status: String, FieldConvertible { case active, suspended }

@@ -18,7 +18,7 @@ import StreamingJSON
 /// }
 /// ```
 ///
-/// Behind it is the JSON of a response, read as it stands there, or the fields of a ``Record``. What the type has no field for is
+/// Behind it is the JSON of a response, read as it stands there, or the fields of a `Record`. What the type has no field for is
 /// kept aside, so that saving the record loses nothing.
 public struct FieldReader: ~Copyable {
     /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.

@@ -216,7 +216,7 @@ extension StoredRecord {
     /// Whether an update would send anything.
     public var hasChanges: Bool { !changedFields.isEmpty || parent != origin.parent }
 
-    /// The fields that are not as they were, with their new values; ``FieldValue/null`` for those that were cleared.
+    /// The fields that are not as they were, with their new values; `FieldValue.null` for those that were cleared.
     ///
     /// A value that cannot be saved is not among them; the call that saves it says so.
     public var changedFields: Record.Fields { (try? savedChanges()) ?? [:] }
