@@ -6,7 +6,8 @@ import StreamingJSON
     public import Foundation
 #endif
 
-/// A type that a property of a typed record may have: a ``FieldConvertible`` one, a list of such, or ``JSONText``.
+/// A type that a property of a typed record may have: a ``FieldElement``, most of which are ``FieldConvertible``, a list of such, or
+/// ``JSONText``.
 ///
 /// An optional of one is written `Value?` in the record, and needs no conformance.
 public protocol FieldStorable: Sendable {
@@ -37,10 +38,10 @@ public protocol FieldStorable: Sendable {
     static func readField(from reader: inout FieldReader) throws(FieldError) -> Self?
 }
 
-/// A type that is one value of a field, and may be the element of a list.
+/// A type that is one value of a field, which queries compare with others.
 ///
 /// These are: `String`, `Int` and the integers of fixed width, `Double`, `Float`, `Bool` (saved as 0 and 1), `Date`, `Data`,
-/// `URL`, `UUID`, `Location`, `Reference`, ``RecordReference`` and `Asset`. Enums with raw values become so by saying it:
+/// `URL`, `UUID`, `Reference` and ``RecordReference``. Enums with raw values become so by saying it:
 ///
 /// ```swift
 /// enum Status: String, FieldConvertible { case active, suspended }
@@ -59,7 +60,11 @@ public protocol FieldStorable: Sendable {
 ///     init(fieldValue: FieldValue) throws(FieldError) { self.init(rgb: try UInt32(fieldValue: fieldValue)) }
 /// }
 /// ```
-public protocol FieldConvertible: FieldStorable {
+public protocol FieldConvertible: FieldElement {}
+
+/// A type that may be the element of a list: a ``FieldConvertible`` one, or one whose values queries do not compare, which are
+/// `Location` and `Asset`.
+public protocol FieldElement: FieldStorable {
     /// A list of values as the service knows it. You need not implement it.
     ///
     /// - Parameter values: The elements.
@@ -91,7 +96,7 @@ extension FieldStorable {
     }
 }
 
-extension FieldConvertible {
+extension FieldElement {
     /// A list of the values' ``FieldStorable/fieldValue``s.
     ///
     /// - Parameter values: The elements.
@@ -114,7 +119,7 @@ extension FieldConvertible {
     }
 }
 
-extension Array: FieldStorable where Element: FieldConvertible {
+extension Array: FieldStorable where Element: FieldElement {
     /// The list type of the elements' type, such as `STRING_LIST`.
     public static var fieldType: FieldType { FieldType(rawValue: "\(Element.fieldType.rawValue)_LIST") }
 
@@ -367,7 +372,7 @@ extension Data: FieldConvertible {
 
 // MARK: Places, pointers and files
 
-extension Location: FieldConvertible {
+extension Location: FieldElement {
     /// `LOCATION`
     public static var fieldType: FieldType { .location }
     /// The `LOCATION`.
@@ -403,7 +408,7 @@ extension Reference: FieldConvertible {
     }
 }
 
-extension Asset: FieldConvertible {
+extension Asset: FieldElement {
     /// `ASSETID`
     public static var fieldType: FieldType { .asset }
     /// The `ASSETID`.
