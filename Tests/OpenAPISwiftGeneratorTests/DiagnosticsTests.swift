@@ -128,6 +128,20 @@ struct DiagnosticsTests {
         #expect(generation.errors.first?.contains("'A' is a reference to itself") == true)
     }
 
+    @Test func arraysOfNothingButThemselvesAreAnError() {
+        let generation = Generation(
+            schemas: """
+                    A: {type: array, items: {type: array, items: {$ref: '#/components/schemas/B'}}}
+                    B: {$ref: '#/components/schemas/A'}
+                    C: {type: array, items: {$ref: '#/components/schemas/C'}}
+                    D: {type: object, properties: {d: {type: array, items: {$ref: '#/components/schemas/D'}}}}
+                """
+        )
+        #expect(generation.errors.count == 2)
+        #expect(generation.errors.first?.contains("'A' is a reference to itself") == true)
+        #expect(generation.errors.last?.contains("'C' is a reference to itself") == true)
+    }
+
     // MARK: Warnings
 
     @Test func unsupportedPartsAreSaidAndSkipped() {

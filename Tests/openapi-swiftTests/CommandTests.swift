@@ -113,6 +113,7 @@ struct CommandTests {
                 - naming strategy: defensive
                 - name overrides: <none>
                 - type overrides: <none>
+                - enumerations: closed
                 - additional imports: <none>
                 - additional file comments: <none>
                 - output directory: a/b

@@ -383,7 +383,19 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// No component is a reference that leads back to itself.
+    /// The component that an alias of this schema would be spelled with: behind a reference, or an array of references.
+    private func aliasTarget(of schema: Schema) -> Entry? {
+        var schema: Schema = schema
+        while true {
+            switch shape(of: schema) {
+            case .reference(let entry): return entry
+            case .array(let items): schema = items
+            default: return nil
+            }
+        }
+    }
+
+    /// No component is a reference that leads back to itself, nor an array of nothing but itself: no alias can say that.
     private func checkAliasChains(diagnostics: inout Diagnostics) {
         // The chain in which an entry was met first, by the index of that chain's first entry.
         var chains: [Int?] = Array(repeating: nil, count: entries.count)
@@ -392,10 +404,7 @@ struct SchemaCatalog: Sendable {
             while let index = current, chains[index] == nil {
                 chains[index] = start
                 current = nil
-                guard entries[index].override == nil, case .reference(let next) = shape(of: entries[index].schema)
-                else {
-                    break
-                }
+                guard entries[index].override == nil, let next = aliasTarget(of: entries[index].schema) else { break }
                 current = indexByKey[next.key]
             }
             guard let end = current, chains[end] == start else { continue }
