@@ -6,7 +6,12 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // What is measured.
-        .package(name: "MistKit", path: "..")
+        .package(name: "MistKit", path: ".."),
+        // The server of the streaming benchmark, and what its generated code and its configuration name.
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     ],
     targets: [
         .executableTarget(
@@ -22,6 +27,20 @@ let package = Package(
                 // Run as a process of its own, as people run it.
                 .product(name: "openapi-swift", package: "MistKit")
             ]
+        ),
+        // A gigabyte each way between two processes, and the memory that they need for it.
+        .executableTarget(
+            name: "Streaming",
+            dependencies: [
+                .product(name: "OpenAPISwiftAsyncHTTPClient", package: "MistKit"),
+                .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            exclude: ["openapi-config.yaml", "openapi.yaml"]
         ),
     ]
 )
