@@ -34,6 +34,9 @@ struct Library: APIProtocol {
     var fillShelf: @Sendable (Operations.FillShelf.Input) async throws -> Operations.FillShelf.Output = { _ in
         throw UnexpectedCall()
     }
+    var search: @Sendable (Operations.Search.Input) async throws -> Operations.Search.Output = { _ in
+        throw UnexpectedCall()
+    }
 
     struct UnexpectedCall: Error {}
 
@@ -63,6 +66,10 @@ struct Library: APIProtocol {
 
     func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output {
         try await enrol(input)
+    }
+
+    func search(_ input: Operations.Search.Input) async throws -> Operations.Search.Output {
+        try await search(input)
     }
 
     func sendCover(_ input: Operations.SendCover.Input) async throws -> Operations.SendCover.Output {

@@ -400,6 +400,8 @@ struct DocumentReader {
                 for part in try members(entry, "encoding") {
                     encoding[part.key] = PartEncoding(
                         contentType: part.value["contentType"]?.string,
+                        style: part.value["style"]?.string,
+                        explode: part.value["explode"]?.bool,
                         headers: try readHeaders(part.value["headers"])
                     )
                 }

@@ -113,6 +113,8 @@ struct MediaType: Sendable {
 /// How a part of a multipart body is sent.
 struct PartEncoding: Sendable {
     var contentType: String?
+    var style: String?
+    var explode: Bool?
     var headers: [(name: String, header: Referenced<Header>)]
 }
 

@@ -129,19 +129,20 @@ struct ClientTranslator {
                     body.append(.line("request.addPath(\(stringLiteral("{\(name)}")))"))
                     continue
                 }
-                body.append(
-                    .line("try request.addPath(parameter: \(argument(field, "input.path.\(escaped(field.name))")))")
-                )
+                let value: String = argument(field, "input.path.\(escaped(field.name))")
+                body.append(.line("try request.addPath(parameter: \(value)\(field.isJSON ? ", style: .json" : ""))"))
             }
         }
         for field in operation.queryFields {
             let value: String = argument(field, "input.query.\(escaped(field.name))")
-            let style: String =
-                field.style == "form" && field.explode ? "" : ", style: .\(field.style), explode: \(field.explode)"
-            body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(style))"))
+            body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
         }
         for field in operation.headerFields {
             body.append(.line(addHeader(field, of: "input.headers.\(escaped(field.name))", to: "request")))
+        }
+        for field in operation.cookieFields {
+            let value: String = argument(field, "input.cookies.\(escaped(field.name))")
+            body.append(.line("try request.addCookie(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
         }
         if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(input.headers.accept)")) }
         if let requestBody = operation.body { body += setBody(requestBody, isRequired: operation.isBodyRequired) }
@@ -289,7 +290,7 @@ func setBody(_ item: TranslatedBody.Case, of message: String) -> String {
         return
             "try \(message).setJSONBody(value, contentType: \(stringLiteral(item.mediaType.withCharset))\(closure))"
     case .form:
-        return "try \(message).setFormBody(value, contentType: \(stringLiteral(contentType))\(closure))"
+        return "try \(message).setFormBody(value, contentType: \(stringLiteral(contentType))\(closure)\(item.styles))"
     case .multipart, .raw:
         if let parts = item.multipart { return parts.write(to: message, contentType: contentType) }
         return "try \(message).setBody(value, contentType: \(stringLiteral(contentType)))"
@@ -317,7 +318,7 @@ func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
     func value(_ item: TranslatedBody.Case) -> String {
         switch item.coding {
         case .json: return "try \(message).json(\(Snippets.typeArgument(item.type)))"
-        case .form: return "try \(message).form(\(item.shape), \(Snippets.typeArgument(item.type)))"
+        case .form: return "try \(message).form(\(item.shape), \(Snippets.typeArgument(item.type))\(item.styles))"
         case .multipart, .raw: return item.multipart?.read(from: message) ?? "try \(message).rawBody()"
         }
     }

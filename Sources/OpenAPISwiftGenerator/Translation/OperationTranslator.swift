@@ -134,7 +134,7 @@ struct OperationTranslator {
     private mutating func schema(of parameter: Parameter, foundIn: String) -> Schema? {
         if let schema = parameter.schema { return schema }
         if let content = parameter.content.first {
-            if MediaTypeName(content.name)?.coding == .json, parameter.location == .header {
+            if MediaTypeName(content.name)?.coding == .json {
                 return content.schema ?? Schema(position: parameter.position)
             }
             types.diagnostics.warn(
@@ -156,9 +156,11 @@ struct OperationTranslator {
         var pathPlace = SchemaTranslator.Place(path: "\(inputPath).Path")
         var queryPlace = SchemaTranslator.Place(path: "\(inputPath).Query")
         var headerPlace = SchemaTranslator.Place(path: "\(inputPath).Headers")
+        var cookiePlace = SchemaTranslator.Place(path: "\(inputPath).Cookies")
         let pathFields: [TranslatedParameter] = fields(of: resolved, at: .path, in: &pathPlace)
         let queryFields: [TranslatedParameter] = fields(of: resolved, at: .query, in: &queryPlace)
         let headerFields: [TranslatedParameter] = fields(of: resolved, at: .header, in: &headerPlace)
+        let cookieFields: [TranslatedParameter] = fields(of: resolved, at: .cookie, in: &cookiePlace)
         warnAboutOtherPlaces(resolved)
 
         var inputPlace = SchemaTranslator.Place(path: inputPath)
@@ -185,6 +187,7 @@ struct OperationTranslator {
                 : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType",
             sharing: &shared
         )
+        input.addGroup("cookies", "Cookies", fields: cookieFields, nested: cookiePlace.declarations)
         input.addBody(body, isRequired: isBodyRequired, nested: inputPlace.declarations)
 
         var members: [Declaration] = [
@@ -222,6 +225,7 @@ struct OperationTranslator {
             pathFields: pathFields,
             queryFields: queryFields,
             headerFields: headerFields,
+            cookieFields: cookieFields,
             body: body,
             isBodyRequired: isBodyRequired,
             responses: responses,
@@ -248,7 +252,7 @@ struct OperationTranslator {
     private mutating func warnAboutOtherPlaces(_ resolved: ResolvedOperation) {
         for parameter in resolved.parameters {
             let value: Parameter = parameter.value
-            guard value.location == .cookie || value.location == .querystring else { continue }
+            guard value.location == .querystring else { continue }
             types.diagnostics.warn(
                 "The \(value.location.rawValue) parameter '\(value.name)' is left out: it is not supported.",
                 at: value.position,
@@ -271,9 +275,10 @@ struct OperationTranslator {
             if location == .header, ["accept", "content-type", "authorization"].contains(value.name.lowercased()) {
                 continue
             }
-            guard let style = style(of: value, foundIn: place.path),
-                let schema = schema(of: value, foundIn: place.path)
+            guard let schema = schema(of: value, foundIn: place.path),
+                let style = style(of: value, schema, foundIn: place.path)
             else { continue }
+            let isJSON: Bool = value.schema == nil && !value.content.isEmpty
             let type: SwiftType?
             switch parameter {
             case .component(let component): type = components.parameterTypes[component.key]
@@ -291,23 +296,32 @@ struct OperationTranslator {
                     isDeprecated: value.isDeprecated,
                     style: style.name,
                     explode: style.explode,
-                    isJSON: value.schema == nil && !value.content.isEmpty,
-                    shape: shape(of: schema)
+                    isJSON: isJSON,
+                    shape: isJSON ? ".json" : shape(of: schema)
                 )
             )
         }
         return result
     }
 
-    private mutating func style(of parameter: Parameter, foundIn: String) -> (name: String, explode: Bool)? {
-        let standard: String = parameter.location == .query ? "form" : "simple"
+    private mutating func style(
+        of parameter: Parameter,
+        _ schema: Schema,
+        foundIn: String
+    ) -> (name: String, explode: Bool)? {
+        if parameter.schema == nil, !parameter.content.isEmpty { return ("json", false) }
+        let standard: String = [.query, .cookie].contains(parameter.location) ? "form" : "simple"
         let name: String = parameter.style ?? standard
-        let explode: Bool = parameter.explode ?? (name == "form" || name == "deepObject")
+        let explode: Bool = parameter.explode ?? ["form", "deepObject", "cookie"].contains(name)
         switch (parameter.location, name) {
         case (.path, "simple"): return (name, false)
         case (.query, "form"): return (name, explode)
         case (.query, "deepObject") where explode: return (name, true)
-        case (.header, "simple") where !explode: return (name, false)
+        // Exploded they are what the form style makes of them.
+        case (.query, "spaceDelimited"), (.query, "pipeDelimited"): return explode ? ("form", true) : (name, false)
+        // Only members are spelled otherwise.
+        case (.header, "simple") where !explode || !types.schemas.isObjectLike(schema): return (name, false)
+        case (.cookie, "form"), (.cookie, "cookie"): return (name, explode)
         default:
             types.diagnostics.warn(
                 "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: "
@@ -321,7 +335,7 @@ struct OperationTranslator {
 
     /// Source of a `ParameterShape`, which says how text becomes JSON.
     private func shape(of schema: Schema, depth: Int = 0) -> String {
-        guard depth < 4 else { return ".any" }
+        guard depth < 6 else { return ".any" }
         switch types.schemas.shape(of: schema) {
         case .reference(let entry): return shape(of: entry.schema, depth: depth + 1)
         case .scalar(let type):
@@ -334,26 +348,116 @@ struct OperationTranslator {
         case .stringEnumeration: return ".string"
         case .integerEnumeration: return ".number"
         case .array(let items): return ".array(\(shape(of: items, depth: depth + 1)))"
-        case .object:
-            let properties: [String] = schema.properties.map { (property: Schema.Property) in
-                "\(stringLiteral(property.name)): \(shape(of: property.schema, depth: depth + 1))"
-            }
-            let additional: String
-            switch schema.additionalProperties {
-            case .schema(let value): additional = shape(of: value, depth: depth + 1)
-            case .allowed: additional = ".any"
-            case .unspecified, .forbidden: additional = "nil"
-            }
-            return
-                ".object([\(properties.isEmpty ? ":" : properties.joined(separator: ", "))], additional: \(additional))"
+        case .object: return MembersShape(of: schema, depth: depth, self).source
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
+            if case .oneOf = types.schemas.shape(of: schema) {
+                // Each has its own members.
+            } else if members.count > 1, let shape = MembersShape(merging: members, depth: depth, self) {
+                return shape.source
+            }
             let shapes: [String] = members.map { shape(of: $0, depth: depth + 1) }
             return shapes.count == 1 ? shapes[0] : ".choice([\(shapes.joined(separator: ", "))])"
         case .unsupported: return ".any"
         }
     }
 
+    /// What objects have for members, as source.
+    private struct MembersShape {
+        var members: [(name: String, shape: String)] = []
+        var additional = "nil"
+        /// Members of the form that are spread otherwise than as usual.
+        var jsonMembers: Set<String> = []
+
+        init(of schema: Schema, depth: Int, jsonMembers: Set<String> = [], _ translator: OperationTranslator) {
+            self.jsonMembers = jsonMembers
+            add(schema, depth: depth, translator)
+        }
+
+        /// The members of several objects together; nil if one is no object.
+        init?(
+            merging schemas: [Schema],
+            depth: Int,
+            jsonMembers: Set<String> = [],
+            _ translator: OperationTranslator
+        ) {
+            self.jsonMembers = jsonMembers
+            guard addAll(schemas, depth: depth, translator) else { return nil }
+        }
+
+        private mutating func addAll(_ schemas: [Schema], depth: Int, _ translator: OperationTranslator) -> Bool {
+            guard depth < 6 else { return false }
+            for schema in schemas {
+                var schema: Schema = schema
+                var seen: Set<String> = []
+                while case .reference(let entry) = translator.types.schemas.shape(of: schema) {
+                    guard entry.override == nil, seen.insert(entry.key).inserted else { return false }
+                    schema = entry.schema
+                }
+                switch translator.types.schemas.shape(of: schema) {
+                case .object: add(schema, depth: depth + 1, translator)
+                case .allOf(let members), .anyOf(let members):
+                    guard addAll(members, depth: depth + 1, translator) else { return false }
+                default: return false
+                }
+            }
+            return true
+        }
+
+        private mutating func add(_ schema: Schema, depth: Int, _ translator: OperationTranslator) {
+            for property in schema.properties where !members.contains(where: { $0.name == property.name }) {
+                var shape: String = translator.shape(of: property.schema, depth: depth + 1)
+                if jsonMembers.contains(property.name) {
+                    shape = ".json"
+                } else if schema.required.contains(property.name), shape.hasPrefix(".array(") {
+                    // An empty one leaves no trace.
+                    shape = ".requiredArray(" + shape.dropFirst(".array(".count)
+                }
+                members.append((property.name, shape))
+            }
+            switch schema.additionalProperties {
+            case .schema(let value): additional = translator.shape(of: value, depth: depth + 1)
+            case .allowed: additional = ".any"
+            case .unspecified, .forbidden: break
+            }
+        }
+
+        var source: String {
+            let list: String = members.map { "\(stringLiteral($0.name)): \($0.shape)" }.joined(separator: ", ")
+            return ".object([\(list.isEmpty ? ":" : list)], additional: \(additional))"
+        }
+    }
+
     // MARK: Bodies
+
+    /// The shape of a form and the styles of its members, as source.
+    private func formShape(of item: MediaType) -> (shape: String, styles: String) {
+        guard let schema = item.schema else { return ("", "") }
+        var styles: [String] = []
+        var jsonMembers: Set<String> = []
+        for (name, encoding) in item.encoding.pairs {
+            let style: String
+            let explode: Bool
+            if let name = encoding.style {
+                explode = encoding.explode ?? ["form", "deepObject"].contains(name)
+                style = explode && name.hasSuffix("Delimited") ? "form" : name
+            } else if let isExploded = encoding.explode {
+                (style, explode) = ("form", isExploded)
+            } else if encoding.contentType.flatMap({ MediaTypeName($0) })?.coding == .json {
+                (style, explode) = ("json", false)
+                jsonMembers.insert(name)
+            } else {
+                continue
+            }
+            let isKnown: Bool = ["form", "deepObject", "spaceDelimited", "pipeDelimited", "json"].contains(style)
+            guard isKnown, style != "form" || !explode else { continue }
+            styles.append(
+                "\(stringLiteral(name)): OpenAPISwiftRuntime.FormMemberStyle(.\(style), explode: \(explode))"
+            )
+        }
+        let list: String = styles.isEmpty ? "" : ", styles: [\(styles.joined(separator: ", "))]"
+        let members = MembersShape(merging: [schema], depth: 0, jsonMembers: jsonMembers, self)
+        return (members?.source ?? shape(of: schema), list)
+    }
 
     private mutating func requestBody(
         of resolved: ResolvedOperation,
@@ -470,6 +574,7 @@ struct OperationTranslator {
                 type = parts.map { .named("OpenAPISwiftRuntime.MultipartBody<\($0.path)>") }
             }
             guard let type, mediaType.coding == .raw || !isStream(type) else { continue }
+            let form: (shape: String, styles: String) = mediaType.coding == .form ? formShape(of: item) : ("", "")
             cases.append(
                 TranslatedBody.Case(
                     name: scope.claim(names.contentName(mediaType)),
@@ -477,7 +582,8 @@ struct OperationTranslator {
                     contentType: item.name,
                     coding: mediaType.coding,
                     type: type,
-                    shape: mediaType.coding == .form ? item.schema.map { shape(of: $0) } ?? "" : "",
+                    shape: form.shape,
+                    styles: form.styles,
                     multipart: parts
                 )
             )

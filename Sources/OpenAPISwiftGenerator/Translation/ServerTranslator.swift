@@ -143,17 +143,20 @@ struct ServerTranslator {
         }
         if !operation.queryFields.isEmpty {
             body += reads(operation.queryFields, into: "query", as: "\(input).Query") { (field: TranslatedParameter) in
-                let function: String = field.type.isOptional ? "query" : "requiredQuery"
-                let style: String =
-                    field.style == "form" && field.explode ? "" : ", style: .\(field.style), explode: \(field.explode)"
-                return
-                    "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type.unwrapped))\(style))"
+                read(field, field.type.isOptional ? "query" : "requiredQuery")
             }
             arguments.append("query: query")
         }
         if operation.hasHeaders {
             body += headers(of: operation)
             arguments.append("headers: headers")
+        }
+        if !operation.cookieFields.isEmpty {
+            body += reads(operation.cookieFields, into: "cookies", as: "\(input).Cookies") {
+                (field: TranslatedParameter) in
+                read(field, field.type.isOptional ? "cookie" : "requiredCookie")
+            }
+            arguments.append("cookies: cookies")
         }
         if let requestBody = operation.body {
             if operation.isBodyRequired {
@@ -190,6 +193,11 @@ struct ServerTranslator {
                 body: body
             )
         )
+    }
+
+    /// An expression that reads a parameter that has a style.
+    private func read(_ field: TranslatedParameter, _ function: String) -> String {
+        "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type.unwrapped))\(field.styleArguments))"
     }
 
     private func reads(

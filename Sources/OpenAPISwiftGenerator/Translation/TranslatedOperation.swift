@@ -7,6 +7,7 @@ struct TranslatedOperation: Sendable {
     var pathFields: [TranslatedParameter]
     var queryFields: [TranslatedParameter]
     var headerFields: [TranslatedParameter]
+    var cookieFields: [TranslatedParameter]
     var body: TranslatedBody?
     var isBodyRequired: Bool
     var responses: [TranslatedResponse]
@@ -32,9 +33,13 @@ struct TranslatedParameter: Sendable {
     var type: SwiftType
     var documentation: String?
     var isDeprecated: Bool
-    /// `form`, `simple` or `deepObject`.
+    /// A case of `ParameterStyle`.
     var style: String
     var explode: Bool
+    /// Source of the arguments that say how it is spread, where that is not as usual in its place.
+    var styleArguments: String {
+        style == "form" && explode ? "" : ", style: .\(style), explode: \(explode)"
+    }
     /// Sent as JSON text.
     var isJSON: Bool
     /// Source of the `ParameterShape` that readers go by.
@@ -52,6 +57,8 @@ struct TranslatedBody: Sendable {
         var type: SwiftType
         /// Source of the `ParameterShape` that the reader of a form goes by.
         var shape: String = ""
+        /// Source of the argument that says how members of a form are spread, where that is not as usual.
+        var styles: String = ""
         var multipart: TranslatedMultipart?
     }
 

@@ -147,6 +147,7 @@ struct TypesTranslator {
         if !operation.pathFields.isEmpty { add("path", "Path", operation.pathFields) }
         if !operation.queryFields.isEmpty { add("query", "Query", operation.queryFields) }
         if operation.hasHeaders { add("headers", "Headers", operation.headerFields) }
+        if !operation.cookieFields.isEmpty { add("cookies", "Cookies", operation.cookieFields) }
         if let body = operation.body {
             let isRequired: Bool = operation.isBodyRequired
             result.append(

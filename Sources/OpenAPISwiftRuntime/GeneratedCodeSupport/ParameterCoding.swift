@@ -88,8 +88,8 @@ indirect enum ParameterValue {
     case list([String])
     /// Members in the order of their names.
     case members([Member])
-    /// A list of lists or of objects, which no style can express.
-    case nested
+    /// A list that holds lists or objects, which deep objects alone can express.
+    case elements([ParameterValue])
 
     /// Takes a value apart by way of the JSON it writes.
     ///
@@ -120,17 +120,13 @@ indirect enum ParameterValue {
             let keys: [String] = members.map { $0.name.lowercased() }
             return .members(members.indices.sorted { keys[$0] < keys[$1] }.map { members[$0] })
         case .array:
-            var texts: [String] = []
-            var isNested = false
+            var elements: [ParameterValue] = []
             try reader.beginArray()
             while try reader.nextElement() {
-                switch try read(&reader, jsonMembers: []) {
-                case .text(let text)?: texts.append(text)
-                case nil: texts.append("")
-                default: isNested = true
-                }
+                elements.append(try read(&reader, jsonMembers: []) ?? .text(""))
             }
-            return isNested ? .nested : .list(texts)
+            let texts: [String] = elements.compactMap { if case .text(let text) = $0 { text } else { nil } }
+            return texts.count == elements.count ? .list(texts) : .elements(elements)
         case .string: return .text(try reader.readString())
         case .null:
             try reader.readNull()
@@ -144,7 +140,7 @@ indirect enum ParameterValue {
         switch self {
         case .text(let text): [text]
         case .list(let texts): texts
-        case .members, .nested: nil
+        case .members, .elements: nil
         }
     }
 }
@@ -189,7 +185,7 @@ enum ParameterEncoder {
         case .text(let text): try encode(text)
         case .list(let texts): try texts.map(encode).joined(separator: ",")
         case .members(let members): try pairs(members, named: name).map(encode).joined(separator: ",")
-        case .nested: throw GeneratedCodeError.nestedParameter(name)
+        case .elements: throw GeneratedCodeError.nestedParameter(name)
         }
     }
 
@@ -208,8 +204,11 @@ enum ParameterEncoder {
         let key: String = try encode(name)
         switch style {
         case .deepObject:
-            guard case .members(let members) = value else { throw GeneratedCodeError.nestedParameter(name) }
-            return try deepItems(members, below: key, named: name)
+            switch value {
+            case .text: throw GeneratedCodeError.nestedParameter(name)
+            case .list(let texts): return deepItems(texts.map { .text($0) }, below: key)
+            case .members, .elements: return deepItems(value, below: key)
+            }
         case .spaceDelimited, .pipeDelimited:
             return try delimitedItems(value, named: name, delimiter: style == .spaceDelimited ? " " : "|")
         case .simple: throw GeneratedCodeError.nestedParameter(name)
@@ -229,7 +228,7 @@ enum ParameterEncoder {
                 let key: String = try encode(member.name)
                 return try texts.map { "\(key)=\(try encode($0))" }
             }
-        case .nested: throw GeneratedCodeError.nestedParameter(name)
+        case .elements: throw GeneratedCodeError.nestedParameter(name)
         }
     }
 
@@ -241,20 +240,19 @@ enum ParameterEncoder {
         }
     }
 
-    private static func deepItems(
-        _ members: [ParameterValue.Member],
-        below key: String,
-        named name: String
-    ) throws -> [String] {
-        try members.flatMap { (member: ParameterValue.Member) in
-            let key = "\(key)%5B\(PercentEncoding.encode(member.name))%5D"
-            switch member.value {
-            case .text(let text): return ["\(key)=\(PercentEncoding.encode(text))"]
-            case .list(let texts): return texts.map { "\(key)=\(PercentEncoding.encode($0))" }
-            case .members(let members): return try deepItems(members, below: key, named: name)
-            case .nested: throw GeneratedCodeError.nestedParameter(name)
-            }
+    /// `k[a]=1&k[b][c]=2`. Elements of a list are named by their positions, unless they are texts below a name.
+    private static func deepItems(_ value: ParameterValue, below key: String) -> [String] {
+        switch value {
+        case .text(let text): ["\(key)=\(PercentEncoding.encode(text))"]
+        case .list(let texts): texts.map { "\(key)=\(PercentEncoding.encode($0))" }
+        case .members(let members):
+            members.flatMap { deepItems($0.value, below: "\(key)%5B\(PercentEncoding.encode($0.name))%5D") }
+        case .elements(let elements): deepItems(elements, below: key)
         }
+    }
+
+    private static func deepItems(_ elements: [ParameterValue], below key: String) -> [String] {
+        elements.enumerated().flatMap { deepItems($0.element, below: "\(key)%5B\($0.offset)%5D") }
     }
 
     private static func delimitedItems(
@@ -267,7 +265,7 @@ enum ParameterEncoder {
         case .text(let text): texts = [text]
         case .list(let elements): texts = elements
         case .members(let members): texts = try pairs(members, named: name)
-        case .nested: throw GeneratedCodeError.nestedParameter(name)
+        case .elements: throw GeneratedCodeError.nestedParameter(name)
         }
         if texts.isEmpty { return [] }
         // The delimiter is percent-encoded like the text around it, so the text cannot hold one.
@@ -298,10 +296,10 @@ struct MemberCollector {
         case .text(let first): members[index].value = .list([first, text])
         case .list(var texts):
             // Not to copy the texts with each that is added.
-            members[index].value = .nested
+            members[index].value = .text("")
             texts.append(text)
             members[index].value = .list(texts)
-        case .members, .nested: break
+        case .members, .elements: break
         }
     }
 }
@@ -518,7 +516,7 @@ enum ParameterDecoder {
             writer.endArray()
         case .members(let members):
             try write(members, shape, named: name, to: &writer)
-        case .nested: throw GeneratedCodeError.malformedParameter(name, nil)
+        case .elements: throw GeneratedCodeError.malformedParameter(name, nil)
         }
     }
 
@@ -550,7 +548,14 @@ enum ParameterDecoder {
         case .array(let element), .requiredArray(let element):
             // `k[0]=a&k[1]=b`: the names are positions.
             writer.beginArray()
-            for member in members { try write(member.value, element, named: name, to: &writer) }
+            for member in members {
+                if case .list(let texts) = member.value {
+                    // `k[]=a&k[]=b`.
+                    for text in texts { try write(text, element, named: name, to: &writer) }
+                } else {
+                    try write(member.value, element, named: name, to: &writer)
+                }
+            }
             writer.endArray()
         case .any:
             writer.beginObject()

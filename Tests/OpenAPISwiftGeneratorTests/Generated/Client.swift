@@ -85,6 +85,16 @@ public struct Client: APIProtocol {
             decode: Operations.RemovePage.decode
         )
     }
+    /// - Remark: HTTP `POST /search/{scope}`.
+    public func search(_ input: Operations.Search.Input) async throws -> Operations.Search.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.Search.id,
+            method: .post,
+            encode: Operations.Search.encode,
+            decode: Operations.Search.decode
+        )
+    }
     /// - Remark: HTTP `POST /members`.
     public func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output {
         try await self.__client.send(
@@ -245,6 +255,33 @@ extension Operations.RemovePage {
         request.addPath("/pages/")
         try request.addPath(parameter: input.path.page)
         request.addPath(".txt")
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.Search {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/search/")
+        try request.addPath(parameter: input.path.scope, style: .json)
+        try request.addQuery("filter", input.query.filter, style: .json, explode: false)
+        try request.addQuery("words", input.query.words, style: .spaceDelimited, explode: false)
+        try request.addQuery("years", input.query.years, style: .pipeDelimited, explode: false)
+        try request.addQuery("weight", input.query.weight)
+        try request.addCookie("session id", input.cookies.sessionId)
+        try request.addCookie("seen", input.cookies.seen)
+        try request.addCookie("since", input.cookies.since, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        try request.addCookie("note", input.cookies.note, style: .json, explode: false)
+        switch input.body {
+        case .urlEncodedForm(let value):
+            try request.setFormBody(value, contentType: "application/x-www-form-urlencoded", styles: ["near": OpenAPISwiftRuntime.FormMemberStyle(.deepObject, explode: true), "lists": OpenAPISwiftRuntime.FormMemberStyle(.form, explode: false), "note": OpenAPISwiftRuntime.FormMemberStyle(.json, explode: false)])
+        }
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {

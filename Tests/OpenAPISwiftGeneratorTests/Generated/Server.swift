@@ -76,6 +76,15 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.Search.id,
+            method: .post,
+            path: "/search/{scope}",
+            decode: Operations.Search.decode,
+            handle: { (handler: Self, input: Operations.Search.Input) async throws -> Operations.Search.Output in try await handler.search(input) },
+            encode: Operations.Search.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.Enrol.id,
             method: .post,
             path: "/members",
@@ -290,6 +299,42 @@ extension Operations.RemovePage {
     }
 }
 
+extension Operations.Search {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.Search.Input.Path(
+            scope: try request.path("scope", .json, Components.Schemas.Note.self)
+        )
+        let query = Operations.Search.Input.Query(
+            filter: try request.query("filter", .json, Components.Schemas.Note.self, style: .json, explode: false),
+            words: try request.query("words", .array(.string), [Swift.String].self, style: .spaceDelimited, explode: false),
+            years: try request.query("years", .array(.number), [Swift.Int].self, style: .pipeDelimited, explode: false),
+            weight: try request.query("weight", .number, Swift.Float.self)
+        )
+        let cookies = Operations.Search.Input.Cookies(
+            sessionId: try request.requiredCookie("session id", .string, Swift.String.self),
+            seen: try request.cookie("seen", .array(.number), [Swift.Int].self),
+            since: try request.cookie("since", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
+            note: try request.cookie("note", .json, Components.Schemas.Note.self, style: .json, explode: false)
+        )
+        try request.requireContentType("application/x-www-form-urlencoded")
+        let body: Operations.Search.Input.Body = .urlEncodedForm(try request.form(.object(["all": .requiredArray(.string), "code": .string, "near": .object(["place": .string, "at": .array(.number)], additional: nil), "lists": .array(.number), "note": .json], additional: nil), Operations.Search.Input.Body.UrlEncodedFormPayload.self, styles: ["near": OpenAPISwiftRuntime.FormMemberStyle(.deepObject, explode: true), "lists": OpenAPISwiftRuntime.FormMemberStyle(.form, explode: false), "note": OpenAPISwiftRuntime.FormMemberStyle(.json, explode: false)]))
+        return Input(path: path, query: query, cookies: cookies, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
 extension Operations.Enrol {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
@@ -297,7 +342,7 @@ extension Operations.Enrol {
             accept: try request.accept()
         )
         try request.requireContentType("application/x-www-form-urlencoded")
-        let body: Operations.Enrol.Input.Body = .urlEncodedForm(try request.form(.object(["name": .string, "tags": .array(.string), "years": .array(.number), "age": .number, "active": .boolean, "joined": .string, "genre": .string], additional: nil), Operations.Enrol.Input.Body.UrlEncodedFormPayload.self))
+        let body: Operations.Enrol.Input.Body = .urlEncodedForm(try request.form(.object(["name": .string, "tags": .requiredArray(.string), "years": .array(.number), "age": .number, "active": .boolean, "joined": .string, "genre": .string], additional: nil), Operations.Enrol.Input.Body.UrlEncodedFormPayload.self))
         return Input(headers: headers, body: body)
     }
     @Sendable

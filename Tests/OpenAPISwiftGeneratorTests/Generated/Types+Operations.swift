@@ -576,6 +576,275 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `POST /search/{scope}`.
+    public enum Search {
+        public static let id: Swift.String = "search"
+        public struct Input: OpenAPISwiftRuntime.OperationValue {
+            public struct Path: OpenAPISwiftRuntime.OperationValue {
+                public var scope: Components.Schemas.Note
+                public init(scope: Components.Schemas.Note) {
+                    self.scope = scope
+                }
+            }
+            public struct Query: OpenAPISwiftRuntime.OperationValue {
+                public var filter: Components.Schemas.Note?
+                public var words: [Swift.String]?
+                public var years: [Swift.Int]?
+                public var weight: Swift.Float?
+                public init(
+                    filter: Components.Schemas.Note? = nil,
+                    words: [Swift.String]? = nil,
+                    years: [Swift.Int]? = nil,
+                    weight: Swift.Float? = nil
+                ) {
+                    self.filter = filter
+                    self.words = words
+                    self.years = years
+                    self.weight = weight
+                }
+            }
+            public struct Cookies: OpenAPISwiftRuntime.OperationValue {
+                public var sessionId: Swift.String
+                public var seen: [Swift.Int]?
+                public var since: OpenAPISwiftRuntime.OpenAPIDate?
+                public var note: Components.Schemas.Note?
+                public init(
+                    sessionId: Swift.String,
+                    seen: [Swift.Int]? = nil,
+                    since: OpenAPISwiftRuntime.OpenAPIDate? = nil,
+                    note: Components.Schemas.Note? = nil
+                ) {
+                    self.sessionId = sessionId
+                    self.seen = seen
+                    self.since = since
+                    self.note = note
+                }
+            }
+            @frozen
+            public enum Body: OpenAPISwiftRuntime.OperationValue {
+                public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
+                    public struct Value1Payload: StreamingJSON.JSONCodable, Sendable {
+                        public var all: [Swift.String]
+                        public var code: Swift.String?
+                        /// Creates a `Value1Payload`.
+                        public init(all: [Swift.String], code: Swift.String? = nil) {
+                            self.all = all
+                            self.code = code
+                        }
+                        public enum CodingKeys: Swift.String, CodingKey {
+                            case all = "all"
+                            case code = "code"
+                        }
+                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("all", "code")
+                        public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                            var v0: [Swift.String]? = nil
+                            var v1: Swift.String? = nil
+                            try reader.beginObject()
+                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                switch key {
+                                case 0:
+                                    v0 = try reader.read([Swift.String].self)
+                                case 1:
+                                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                default:
+                                    try reader.skipValue()
+                                }
+                            }
+                            guard let v0 else { throw reader.missingKey("all", in: "Value1Payload") }
+                            self.all = v0
+                            self.code = v1
+                        }
+                        public func write(json writer: inout StreamingJSON.JSONWriter) {
+                            writer.beginObject()
+                            writer.key("all")
+                            writer.write(self.all)
+                            if let value: Swift.String = self.code {
+                                writer.key("code")
+                                writer.write(value)
+                            }
+                            writer.endObject()
+                        }
+                    }
+                    public struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
+                        public struct NearPayload: StreamingJSON.JSONCodable, Sendable {
+                            public var place: Swift.String?
+                            public var at: [Swift.Double]?
+                            /// Creates a `NearPayload`.
+                            public init(place: Swift.String? = nil, at: [Swift.Double]? = nil) {
+                                self.place = place
+                                self.at = at
+                            }
+                            public enum CodingKeys: Swift.String, CodingKey {
+                                case place = "place"
+                                case at = "at"
+                            }
+                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("place", "at")
+                            public init(
+                                json reader: inout StreamingJSON.JSONReader
+                            ) throws(StreamingJSON.JSONError) {
+                                var v0: Swift.String? = nil
+                                var v1: [Swift.Double]? = nil
+                                try reader.beginObject()
+                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                    switch key {
+                                    case 0:
+                                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                    case 1:
+                                        v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Double].self)
+                                    default:
+                                        try reader.skipValue()
+                                    }
+                                }
+                                self.place = v0
+                                self.at = v1
+                            }
+                            public func write(json writer: inout StreamingJSON.JSONWriter) {
+                                writer.beginObject()
+                                if let value: [Swift.Double] = self.at {
+                                    writer.key("at")
+                                    writer.write(value)
+                                }
+                                if let value: Swift.String = self.place {
+                                    writer.key("place")
+                                    writer.write(value)
+                                }
+                                writer.endObject()
+                            }
+                        }
+                        public var near: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload?
+                        public var lists: [Swift.Int]?
+                        public var note: Components.Schemas.Note?
+                        /// Creates a `Value2Payload`.
+                        public init(
+                            near: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload? = nil,
+                            lists: [Swift.Int]? = nil,
+                            note: Components.Schemas.Note? = nil
+                        ) {
+                            self.near = near
+                            self.lists = lists
+                            self.note = note
+                        }
+                        public enum CodingKeys: Swift.String, CodingKey {
+                            case near = "near"
+                            case lists = "lists"
+                            case note = "note"
+                        }
+                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("near", "lists", "note")
+                        public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                            var v0: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload? = nil
+                            var v1: [Swift.Int]? = nil
+                            var v2: Components.Schemas.Note? = nil
+                            try reader.beginObject()
+                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                switch key {
+                                case 0:
+                                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload.self)
+                                case 1:
+                                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Int].self)
+                                case 2:
+                                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Note.self)
+                                default:
+                                    try reader.skipValue()
+                                }
+                            }
+                            self.near = v0
+                            self.lists = v1
+                            self.note = v2
+                        }
+                        public func write(json writer: inout StreamingJSON.JSONWriter) {
+                            writer.beginObject()
+                            if let value: [Swift.Int] = self.lists {
+                                writer.key("lists")
+                                writer.write(value)
+                            }
+                            if let value: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload = self.near {
+                                writer.key("near")
+                                writer.write(value)
+                            }
+                            if let value: Components.Schemas.Note = self.note {
+                                writer.key("note")
+                                writer.write(value)
+                            }
+                            writer.endObject()
+                        }
+                    }
+                    public var value1: Operations.Search.Input.Body.UrlEncodedFormPayload.Value1Payload
+                    private var __value2: OpenAPISwiftRuntime.IndirectValue<Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload>
+                    public var value2: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload {
+                        get {
+                            self.__value2.value
+                        }
+                        set {
+                            self.__value2 = .init(newValue)
+                        }
+                    }
+                    /// Creates a `UrlEncodedFormPayload`.
+                    public init(
+                        value1: Operations.Search.Input.Body.UrlEncodedFormPayload.Value1Payload,
+                        value2: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload
+                    ) {
+                        self.value1 = value1
+                        self.__value2 = .init(value2)
+                    }
+                    public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                        let start: StreamingJSON.JSONReader.Position = reader.position
+                        self.value1 = try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value1Payload.self)
+                        reader.rewind(to: start)
+                        self.__value2 = .init(try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.self))
+                    }
+                    public func write(json writer: inout StreamingJSON.JSONWriter) {
+                        writer.writeMerged([self.value1, self.value2])
+                    }
+                }
+                /// `application/x-www-form-urlencoded`
+                case urlEncodedForm(Operations.Search.Input.Body.UrlEncodedFormPayload)
+                public var urlEncodedForm: Operations.Search.Input.Body.UrlEncodedFormPayload {
+                    get throws {
+                        switch self {
+                        case .urlEncodedForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            public var path: Operations.Search.Input.Path
+            public var query: Operations.Search.Input.Query
+            public var cookies: Operations.Search.Input.Cookies
+            public var body: Operations.Search.Input.Body
+            public init(
+                path: Operations.Search.Input.Path,
+                query: Operations.Search.Input.Query = .init(),
+                cookies: Operations.Search.Input.Cookies,
+                body: Operations.Search.Input.Body
+            ) {
+                self.path = path
+                self.query = query
+                self.cookies = cookies
+                self.body = body
+            }
+        }
+        @frozen
+        public enum Output: OpenAPISwiftRuntime.OperationValue {
+            public typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Nothing found.
+            case noContent(Operations.Search.Output.NoContent)
+            public static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            public var noContent: Operations.Search.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `POST /members`.
     public enum Enrol {
         public static var id: Swift.String {

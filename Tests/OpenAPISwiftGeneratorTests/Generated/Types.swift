@@ -23,6 +23,8 @@ public protocol APIProtocol: Sendable {
     /// - Remark: HTTP `DELETE /books/{bookID}/pages/{page}.txt`.
     @available(*, deprecated)
     func removePage(_ input: Operations.RemovePage.Input) async throws -> Operations.RemovePage.Output
+    /// - Remark: HTTP `POST /search/{scope}`.
+    func search(_ input: Operations.Search.Input) async throws -> Operations.Search.Output
     /// - Remark: HTTP `POST /members`.
     func enrol(_ input: Operations.Enrol.Input) async throws -> Operations.Enrol.Output
     /// - Remark: HTTP `POST /covers`.
@@ -69,6 +71,15 @@ extension APIProtocol {
     @available(*, deprecated)
     public func removePage(path: Operations.RemovePage.Input.Path) async throws -> Operations.RemovePage.Output {
         try await self.removePage(Operations.RemovePage.Input(path: path))
+    }
+    /// - Remark: HTTP `POST /search/{scope}`.
+    public func search(
+        path: Operations.Search.Input.Path,
+        query: Operations.Search.Input.Query = .init(),
+        cookies: Operations.Search.Input.Cookies,
+        body: Operations.Search.Input.Body
+    ) async throws -> Operations.Search.Output {
+        try await self.search(Operations.Search.Input(path: path, query: query, cookies: cookies, body: body))
     }
     /// - Remark: HTTP `POST /members`.
     public func enrol(

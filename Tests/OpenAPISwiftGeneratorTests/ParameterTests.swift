@@ -1,0 +1,105 @@
+import HTTPTypes
+import OpenAPISwiftGenerator
+import OpenAPISwiftRuntime
+import Testing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Cookies, JSON in parameters, delimited lists, and forms whose members have styles of their own.
+struct ParameterTests {
+    private typealias Input = Operations.Search.Input
+    private typealias Form = Input.Body.UrlEncodedFormPayload
+
+    private let input = Input(
+        path: .init(scope: .init(text: "a/b", weight: 1)),
+        query: .init(filter: .init(text: "ü&="), words: ["one", "t|wo"], years: [2001, -3], weight: 0.1),
+        cookies: .init(
+            sessionId: "a;b=c",
+            seen: [1, 2],
+            since: Date(timeIntervalSince1970: 1_700_000_000),
+            note: .init(text: "n", weight: 2.5)
+        ),
+        body: .urlEncodedForm(
+            Form(
+                value1: .init(all: [], code: "7"),
+                value2: .init(near: .init(place: "x y", at: [1.5, 2]), lists: [3, 4], note: .init(text: "+"))
+            )
+        )
+    )
+
+    @Test func everyParameterArrivesAsItWasSent() async throws {
+        let client: Client = try Library(search: { [input] received in
+            #expect(received == input)
+            return .noContent
+        }).client()
+        #expect(try await client.search(input) == .noContent)
+    }
+
+    @Test func theyAreSpelledAsTheirStylesSay() async throws {
+        let transport = CannedTransport(status: 204)
+        _ = try await transport.client().search(input)
+        let request = try #require(await transport.request)
+        let path = "/search/%7B%22text%22%3A%22a%2Fb%22%2C%22weight%22%3A1.0%7D"
+        let query =
+            "filter=%7B%22text%22%3A%22%C3%BC%26%3D%22%7D&words=one%20t%7Cwo&years=2001%7C-3&weight=0.1"
+        #expect(request.path == "\(path)?\(query)")
+        #expect(
+            request.headerFields[.cookie]
+                == "session%20id=a%3Bb%3Dc; seen=1; seen=2; since=2023-11-14T22%3A13%3A20Z; "
+                + "note=%7B%22text%22%3A%22n%22%2C%22weight%22%3A2.5%7D"
+        )
+        #expect(
+            await transport.requestBody
+                == "code=7&lists=3,4&near%5Bat%5D=1.5&near%5Bat%5D=2.0&near%5Bplace%5D=x+y"
+                + "&note=%7B%22text%22%3A%22%2B%22%7D"
+        )
+    }
+
+    @Test func aRequiredCookieIsAskedFor() async throws {
+        let transport = RawTransport()
+        try Library().registerHandlers(on: transport, middlewares: [ErrorHandlingMiddleware()])
+        let (response, _) = try await transport.send(
+            .post,
+            "/search/{scope}",
+            headerFields: [.contentType: "application/x-www-form-urlencoded"],
+            body: "",
+            parameters: ["scope": #"{"text":"a"}"#]
+        )
+        #expect(response.status == .badRequest)
+    }
+
+    @Test func anInputWithoutRequiredCookiesNeedsNone() {
+        let generation = Generation(
+            document: """
+                openapi: 3.2.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    get:
+                      operationId: a
+                      parameters:
+                        - {name: c, in: cookie, style: cookie, schema: {type: string}}
+                        - {name: h, in: header, explode: true, schema: {type: array, items: {type: string}}}
+                        - {name: s, in: query, style: spaceDelimited, explode: true, schema: {type: array, items: {type: string}}}
+                        - {name: q, in: querystring, content: {application/json: {}}}
+                        - {name: x, in: query, content: {text/plain: {}}}
+                      responses: {"204": {description: None.}}
+                """
+        )
+        let operations = "Types+Operations.swift"
+        #expect(generation.contains("cookies: Operations.a.Input.Cookies = .init()", in: operations))
+        #expect(
+            generation.contains(
+                #"try request.addCookie("c", input.cookies.c, style: .cookie, explode: true)"#,
+                in: "Client.swift"
+            )
+        )
+        #expect(generation.contains(#"try request.addHeader("h", input.headers.h)"#, in: "Client.swift"))
+        #expect(generation.contains(#"try request.addQuery("s", input.query.s)"#, in: "Client.swift"))
+        #expect(generation.warnings.count == 2)
+    }
+}
