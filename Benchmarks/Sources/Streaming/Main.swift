@@ -135,7 +135,7 @@ struct Main {
     }
 
     private static func number(_ body: HTTPBody) async throws -> Int {
-        try required(Int(String(collecting: body, upTo: 100)))
+        try required(Int(try await String(collecting: body, upTo: 100)))
     }
 
     // MARK: The process
@@ -152,7 +152,8 @@ struct Main {
     private static func peakMemory() -> Int {
         var usage = rusage()
         #if os(Linux)
-            getrusage(RUSAGE_SELF, &usage)
+            // In kilobytes there, in bytes elsewhere.
+            getrusage(numericCast(RUSAGE_SELF.rawValue), &usage)
             return usage.ru_maxrss * 1024
         #else
             getrusage(RUSAGE_SELF, &usage)

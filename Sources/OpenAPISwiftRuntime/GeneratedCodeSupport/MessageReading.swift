@@ -87,7 +87,7 @@ extension ReadableMessage {
     ///
     /// Generated code decodes without waiting: the compiler takes long over functions that can. Only reading the body tells
     /// whether all of it is needed, so what is read before is read again. Bodies that are passed on as streams stay streams.
-    func decoded<Value>(_ decode: (Self) throws -> Value) async throws -> Value {
+    @_spi(Generated) public func decoded<Value>(_ decode: (Self) throws -> Value) async throws -> Value {
         do {
             return try decode(self)
         } catch is BodyIsStillToCome {

@@ -27,7 +27,7 @@ struct MultipartCodingTests {
             (name: "meta", occurrence: .atMostOnce),
         ])
 
-        static func decode(_ part: MultipartPartReader) async throws -> Form {
+        static func decode(_ part: MultipartPartReader) throws -> Form {
             switch part.name {
             case "title":
                 try part.requireContentType("text/plain")
@@ -38,7 +38,7 @@ struct MultipartCodingTests {
             case "meta":
                 try part.requireContentType("application/json")
                 let tag = try part.header("x-tag", .number, Int.self)
-                let payload = MetaPayload(tag: tag, body: try await part.json([String: Int].self))
+                let payload = MetaPayload(tag: tag, body: try part.json([String: Int].self))
                 return .meta(MultipartPart(payload: payload, filename: part.filename))
             default: return .undocumented(part.rawPart)
             }

@@ -126,16 +126,20 @@ struct ContentTypeTests {
             message.configuration.maximumBufferedBytes = limit
             message.body = HTTPBody(Arriving(text.utf8, size: 7), length: length, iterationBehavior: .multiple)
             let received = message
-            let error = await #expect(throws: GeneratedCodeError.self) { try await received.json(String.self) }
+            let error = await #expect(throws: GeneratedCodeError.self) {
+                try await received.decoded { try $0.json(String.self) }
+            }
             #expect(error?.httpStatus == .contentTooLarge)
             #expect(error?.description.contains("maximumBufferedBytes") == true)
-            await #expect(throws: GeneratedCodeError.self) { try await received.form(.any, JSONValue.self) }
+            await #expect(throws: GeneratedCodeError.self) {
+                try await received.decoded { try $0.form(.any, JSONValue.self) }
+            }
             message.configuration.maximumBufferedBytes = 100
-            #expect(try await message.json(String.self).count == 98)
+            #expect(try await message.decoded { try $0.json(String.self) }.count == 98)
             // What is in memory is there already.
             message.configuration.maximumBufferedBytes = 1
             message.body = HTTPBody(text)
-            #expect(try await message.json(String.self).count == 98)
+            #expect(try await message.decoded { try $0.json(String.self) }.count == 98)
         }
     }
 }
