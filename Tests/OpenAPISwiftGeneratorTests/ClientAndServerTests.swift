@@ -319,7 +319,7 @@ struct ClientAndServerTests {
             transport.routes == [
                 "DELETE /v1/books/{bookID}/pages/{page}.txt", "GET /v1/books",
                 "GET /v1/books/{bookID}/pages/{page}.txt",
-                "POST /v1/books", "POST /v1/covers", "POST /v1/members", "POST /v1/notes",
+                "POST /v1/books", "POST /v1/covers", "POST /v1/members", "POST /v1/notes", "POST /v1/search/{scope}",
                 "PUT /v1/books/{bookID}/pages/{page}.txt", "PUT /v1/shelves",
             ]
         )

@@ -153,9 +153,9 @@ struct DiagnosticsTests {
                     get:
                       operationId: a
                       parameters:
-                        - {name: c, in: cookie, schema: {type: string}}
-                        - {name: s, in: query, style: spaceDelimited, schema: {type: array, items: {type: string}}}
-                        - {name: q, in: query, content: {application/json: {}}}
+                        - {name: c, in: cookie, style: deepObject, schema: {type: object}}
+                        - {name: s, in: query, style: deepObject, explode: false, schema: {type: object}}
+                        - {name: q, in: query, content: {text/plain: {}}}
                         - {name: fine, in: query, schema: {type: string}}
                       requestBody: {content: {multipart/form-data: {schema: {type: string}}, application/x-www-form-urlencoded: {}}}
                       responses: {'200': \(ok)}
@@ -166,12 +166,12 @@ struct DiagnosticsTests {
         #expect(generation.errors == [])
         #expect(
             generation.warnings == [
-                "openapi.yaml:9:11: warning: The query parameter 's' is left out: style 'spaceDelimited' without explode is "
+                "openapi.yaml:9:11: warning: The query parameter 's' is left out: style 'deepObject' without explode is "
                     + "not supported there. [context: foundIn=Operations.a.Input.Query]",
-                "openapi.yaml:10:11: warning: The query parameter 'q' is left out: content of type 'application/json' is not "
+                "openapi.yaml:10:11: warning: The query parameter 'q' is left out: content of type 'text/plain' is not "
                     + "supported there. [context: foundIn=Operations.a.Input.Query]",
-                "openapi.yaml:8:11: warning: The cookie parameter 'c' is left out: it is not supported. "
-                    + "[context: foundIn=Operations.a]",
+                "openapi.yaml:8:11: warning: The cookie parameter 'c' is left out: style 'deepObject' is not supported "
+                    + "there. [context: foundIn=Operations.a.Input.Cookies]",
                 "openapi.yaml:12:52: warning: A multipart body is left out: it needs the schema of an object. "
                     + "[context: foundIn=Operations.a.Input.Body.multipartFormPayload] "
                     + "(describe the parts as an object's properties)",

@@ -88,7 +88,8 @@ struct ParameterTests {
                         - {name: q, in: querystring, content: {application/json: {}}}
                         - {name: x, in: query, content: {text/plain: {}}}
                       responses: {"204": {description: None.}}
-                """
+                """,
+            modes: [.types, .client]
         )
         let operations = "Types+Operations.swift"
         #expect(generation.contains("cookies: Operations.a.Input.Cookies = .init()", in: operations))

@@ -187,7 +187,7 @@ struct OperationTranslator {
                 : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType",
             sharing: &shared
         )
-        input.addGroup("cookies", "Cookies", fields: cookieFields, nested: cookiePlace.declarations)
+        input.addGroup("cookies", "Cookies", fields: cookieFields, nested: cookiePlace.declarations, sharing: &shared)
         input.addBody(body, isRequired: isBodyRequired, nested: inputPlace.declarations)
 
         var members: [Declaration] = [

@@ -578,7 +578,9 @@ extension Operations {
     }
     /// - Remark: HTTP `POST /search/{scope}`.
     public enum Search {
-        public static let id: Swift.String = "search"
+        public static var id: Swift.String {
+            "search"
+        }
         public struct Input: OpenAPISwiftRuntime.OperationValue {
             public struct Path: OpenAPISwiftRuntime.OperationValue {
                 public var scope: Components.Schemas.Note
@@ -622,8 +624,8 @@ extension Operations {
             }
             @frozen
             public enum Body: OpenAPISwiftRuntime.OperationValue {
-                public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Sendable {
-                    public struct Value1Payload: StreamingJSON.JSONCodable, Sendable {
+                public struct UrlEncodedFormPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                    public struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
                         public var all: [Swift.String]
                         public var code: Swift.String?
                         /// Creates a `Value1Payload`.
@@ -631,7 +633,7 @@ extension Operations {
                             self.all = all
                             self.code = code
                         }
-                        public enum CodingKeys: Swift.String, CodingKey {
+                        public enum CodingKeys: Swift.String, Swift.CodingKey {
                             case all = "all"
                             case code = "code"
                         }
@@ -639,34 +641,34 @@ extension Operations {
                         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: [Swift.String]? = nil
                             var v1: Swift.String? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            let start: StreamingJSON.JSONReader.Position = reader.position
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.read([Swift.String].self)
+                                    reader.readMember(required: &v0)
                                 case 1:
-                                    v1 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                    reader.readString(optional: &v1)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
-                            guard let v0 else { throw reader.missingKey("all", in: "Value1Payload") }
+                            try reader.endMembers()
+                            guard let v0 else {
+                                throw reader.missingMember(of: ["all"], since: start, in: "Value1Payload")
+                            }
                             self.all = v0
                             self.code = v1
                         }
                         public func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            writer.key("all")
-                            writer.write(self.all)
-                            if let value: Swift.String = self.code {
-                                writer.key("code")
-                                writer.write(value)
-                            }
+                            writer.member("all", value: self.all)
+                            writer.member("code", string: self.code)
                             writer.endObject()
                         }
                     }
-                    public struct Value2Payload: StreamingJSON.JSONCodable, Sendable {
-                        public struct NearPayload: StreamingJSON.JSONCodable, Sendable {
+                    public struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                        public struct NearPayload: StreamingJSON.JSONCodable, Swift.Sendable {
                             public var place: Swift.String?
                             public var at: [Swift.Double]?
                             /// Creates a `NearPayload`.
@@ -674,7 +676,7 @@ extension Operations {
                                 self.place = place
                                 self.at = at
                             }
-                            public enum CodingKeys: Swift.String, CodingKey {
+                            public enum CodingKeys: Swift.String, Swift.CodingKey {
                                 case place = "place"
                                 case at = "at"
                             }
@@ -684,30 +686,25 @@ extension Operations {
                             ) throws(StreamingJSON.JSONError) {
                                 var v0: Swift.String? = nil
                                 var v1: [Swift.Double]? = nil
-                                try reader.beginObject()
-                                while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                     switch key {
                                     case 0:
-                                        v0 = try reader.readNullIfPresent() ? nil : try reader.readString()
+                                        reader.readString(optional: &v0)
                                     case 1:
-                                        v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Double].self)
+                                        reader.readMember(optional: &v1)
                                     default:
-                                        try reader.skipValue()
+                                        reader.skipMember()
                                     }
                                 }
+                                try reader.endMembers()
                                 self.place = v0
                                 self.at = v1
                             }
                             public func write(json writer: inout StreamingJSON.JSONWriter) {
                                 writer.beginObject()
-                                if let value: [Swift.Double] = self.at {
-                                    writer.key("at")
-                                    writer.write(value)
-                                }
-                                if let value: Swift.String = self.place {
-                                    writer.key("place")
-                                    writer.write(value)
-                                }
+                                writer.member("at", value: self.at)
+                                writer.member("place", string: self.place)
                                 writer.endObject()
                             }
                         }
@@ -724,7 +721,7 @@ extension Operations {
                             self.lists = lists
                             self.note = note
                         }
-                        public enum CodingKeys: Swift.String, CodingKey {
+                        public enum CodingKeys: Swift.String, Swift.CodingKey {
                             case near = "near"
                             case lists = "lists"
                             case note = "note"
@@ -734,37 +731,29 @@ extension Operations {
                             var v0: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload? = nil
                             var v1: [Swift.Int]? = nil
                             var v2: Components.Schemas.Note? = nil
-                            try reader.beginObject()
-                            while let key: Swift.Int = try reader.nextKey(in: Self.__keys) {
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                                 switch key {
                                 case 0:
-                                    v0 = try reader.readNullIfPresent() ? nil : try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload.self)
+                                    reader.readMember(optional: &v0)
                                 case 1:
-                                    v1 = try reader.readNullIfPresent() ? nil : try reader.read([Swift.Int].self)
+                                    reader.readMember(optional: &v1)
                                 case 2:
-                                    v2 = try reader.readNullIfPresent() ? nil : try reader.read(Components.Schemas.Note.self)
+                                    reader.readMember(optional: &v2)
                                 default:
-                                    try reader.skipValue()
+                                    reader.skipMember()
                                 }
                             }
+                            try reader.endMembers()
                             self.near = v0
                             self.lists = v1
                             self.note = v2
                         }
                         public func write(json writer: inout StreamingJSON.JSONWriter) {
                             writer.beginObject()
-                            if let value: [Swift.Int] = self.lists {
-                                writer.key("lists")
-                                writer.write(value)
-                            }
-                            if let value: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload = self.near {
-                                writer.key("near")
-                                writer.write(value)
-                            }
-                            if let value: Components.Schemas.Note = self.note {
-                                writer.key("note")
-                                writer.write(value)
-                            }
+                            writer.member("lists", value: self.lists)
+                            writer.member("near", value: self.near)
+                            writer.member("note", value: self.note)
                             writer.endObject()
                         }
                     }
@@ -793,6 +782,7 @@ extension Operations {
                         self.__value2 = .init(try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.self))
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
+                        if writer.collects([self.value1, self.value2]) { return }
                         writer.writeMerged([self.value1, self.value2])
                     }
                 }

@@ -137,7 +137,7 @@ struct MultipartCodingTests {
             try await Self.read(Self.text("title", "Hello", type: "image/png"))
         }
         #expect(error?.httpStatus == .unsupportedMediaType)
-        await #expect(throws: JSONError.self) {
+        await #expect(throws: GeneratedCodeError.self) {
             try await Self.read(Self.text("title", "x") + Self.text("meta", "{", type: "application/json"))
         }
     }

@@ -8,7 +8,9 @@ extension Operations {
     ///
     /// - Remark: HTTP `GET /bytes`.
     enum GetBytes {
-        static let id: Swift.String = "getBytes"
+        static var id: Swift.String {
+            "getBytes"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             struct Query: OpenAPISwiftRuntime.OperationValue {
                 var count: Swift.Int
@@ -87,21 +89,12 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /bytes`.
     enum CountBytes {
-        static let id: Swift.String = "countBytes"
+        static var id: Swift.String {
+            "countBytes"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.CountBytes.AcceptableContentType>
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                /// `application/octet-stream`
-                case binary(OpenAPISwiftRuntime.HTTPBody)
-                var binary: OpenAPISwiftRuntime.HTTPBody {
-                    get throws {
-                        switch self {
-                        case .binary(let body):
-                            return body
-                        }
-                    }
-                }
-            }
+            typealias Body = Operations.GetBytes.Output.Ok.Body
             var headers: Operations.CountBytes.Input.Headers
             var body: Operations.CountBytes.Input.Body
             init(headers: Operations.CountBytes.Input.Headers = .init(), body: Operations.CountBytes.Input.Body) {
@@ -172,7 +165,9 @@ extension Operations {
     ///
     /// - Remark: HTTP `POST /parts`.
     enum CountParts {
-        static let id: Swift.String = "countParts"
+        static var id: Swift.String {
+            "countParts"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.CountParts.AcceptableContentType>
             enum Body: OpenAPISwiftRuntime.OperationValue {
@@ -208,18 +203,7 @@ extension Operations {
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `text/plain`
-                    case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    var plainText: OpenAPISwiftRuntime.HTTPBody {
-                        get throws {
-                            switch self {
-                            case .plainText(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                typealias Body = Operations.CountBytes.Output.Ok.Body
                 /// The response's body.
                 var body: Operations.CountParts.Output.Ok.Body
                 init(body: Operations.CountParts.Output.Ok.Body) {
@@ -241,35 +225,15 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case plainText
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "text/plain":
-                    self = .plainText
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .plainText:
-                    return "text/plain"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.plainText]
-            }
-        }
+        typealias AcceptableContentType = Operations.CountBytes.AcceptableContentType
     }
     /// The most memory that the server's process had resident, in bytes.
     ///
     /// - Remark: HTTP `GET /memory`.
     enum GetPeakMemory {
-        static let id: Swift.String = "getPeakMemory"
+        static var id: Swift.String {
+            "getPeakMemory"
+        }
         struct Input: OpenAPISwiftRuntime.OperationValue {
             typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.GetPeakMemory.AcceptableContentType>
             var headers: Operations.GetPeakMemory.Input.Headers
@@ -279,18 +243,7 @@ extension Operations {
         }
         enum Output: OpenAPISwiftRuntime.OperationValue {
             struct Ok: OpenAPISwiftRuntime.OperationValue {
-                enum Body: OpenAPISwiftRuntime.OperationValue {
-                    /// `text/plain`
-                    case plainText(OpenAPISwiftRuntime.HTTPBody)
-                    var plainText: OpenAPISwiftRuntime.HTTPBody {
-                        get throws {
-                            switch self {
-                            case .plainText(let body):
-                                return body
-                            }
-                        }
-                    }
-                }
+                typealias Body = Operations.CountBytes.Output.Ok.Body
                 /// The response's body.
                 var body: Operations.GetPeakMemory.Output.Ok.Body
                 init(body: Operations.GetPeakMemory.Output.Ok.Body) {
@@ -312,28 +265,6 @@ extension Operations {
                 }
             }
         }
-        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
-            case plainText
-            case other(Swift.String)
-            init?(rawValue: Swift.String) {
-                switch rawValue.lowercased() {
-                case "text/plain":
-                    self = .plainText
-                default:
-                    self = .other(rawValue)
-                }
-            }
-            var rawValue: Swift.String {
-                switch self {
-                case .plainText:
-                    return "text/plain"
-                case .other(let text):
-                    return text
-                }
-            }
-            static var allCases: [Self] {
-                [.plainText]
-            }
-        }
+        typealias AcceptableContentType = Operations.CountBytes.AcceptableContentType
     }
 }
