@@ -18,6 +18,8 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 .product(name: "CloudKitModel", package: "MistKit"),
+                .product(name: "MistKit", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
                 .product(name: "StreamingJSON", package: "MistKit"),
             ]
         ),

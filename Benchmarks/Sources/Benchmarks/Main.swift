@@ -13,7 +13,7 @@ struct Benchmarks {
     static func main() throws {
         let rounds = 31
         let synthetic = try Samples.page()
-        try read("synthetic page, compact", synthetic, rounds: rounds)
+        try read("synthetic page, compact", synthetic, typed: .typed(TypedNote.self, synthetic), rounds: rounds)
         let recorded = shared().appendingPathComponent("recorded-exchanges/query-200-records.response.json")
         if let bytes = try? Data(contentsOf: recorded) {
             try read("recorded page of Apple's service, indented", [UInt8](bytes), rounds: rounds)
@@ -25,7 +25,7 @@ struct Benchmarks {
         report("Without types: synthetic page, compact", trees, records: 200, bytes: synthetic.count)
     }
 
-    private static func read(_ title: String, _ bytes: [UInt8], rounds: Int) throws {
+    private static func read(_ title: String, _ bytes: [UInt8], typed: Contender? = nil, rounds: Int) throws {
         let data = Data(bytes)
         let decoder = JSONDecoder()
         let count = try JSONReader.read(Page.self, from: bytes).records.count
@@ -37,10 +37,11 @@ struct Benchmarks {
                 Contender(name: "JSONDecoder") {
                     try decoder.decode(CodablePage.self, from: data).records.count
                 },
-            ],
+            ] + (typed.map { [$0] } ?? []),
             rounds: rounds
         )
         var rows = [("CloudKitModel", times[0]), ("JSONDecoder, hand-written Codable", times[1])]
+        if typed != nil { rows.insert(("typed records (MistModels)", times[2]), at: 1) }
         if let orjson = try orjson(bytes) {
             rows.append(("orjson (to Python objects, in Python)", orjson.read))
         }
