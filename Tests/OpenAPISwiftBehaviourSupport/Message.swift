@@ -17,7 +17,7 @@ package struct Message: Equatable, Sendable, CustomStringConvertible {
 
     init(start: String, _ headerFields: HTTPFields, _ content: HTTPBody?) async throws {
         self.init(start: start)
-        for field in headerFields { fields[field.name.canonicalName] = field.value }
+        for field in headerFields { fields[field.name.canonicalName] = headerFields[field.name] }
         if let content { body = try await text(content) }
     }
 

@@ -33,6 +33,10 @@ struct Handlers: Sendable {
     var queryNested: Handler<Operations.queryNested.Input, Operations.queryNested.Output> = unexpected
     var sendHeaders: Handler<Operations.sendHeaders.Input, Operations.sendHeaders.Output> = unexpected
     var requireHeader: Handler<Operations.requireHeader.Input, Operations.requireHeader.Output> = unexpected
+    var sendCookies: Handler<Operations.sendCookies.Input, Operations.sendCookies.Output> = unexpected
+    var requireCookie: Handler<Operations.requireCookie.Input, Operations.requireCookie.Output> = unexpected
+    var queryDelimited: Handler<Operations.queryDelimited.Input, Operations.queryDelimited.Output> = unexpected
+    var sendJson: Handler<Operations.sendJson.Input, Operations.sendJson.Output> = unexpected
     var overlap: Handler<Operations.overlap.Input, Operations.overlap.Output> = unexpected
     var deleteOverlap: Handler<Operations.deleteOverlap.Input, Operations.deleteOverlap.Output> = unexpected
     var useReferences: Handler<Operations.useReferences.Input, Operations.useReferences.Output> = unexpected
@@ -162,6 +166,22 @@ struct Service: APIProtocol {
 
     func requireHeader(_ input: Operations.requireHeader.Input) async throws -> Operations.requireHeader.Output {
         try await handlers.requireHeader(input)
+    }
+
+    func sendCookies(_ input: Operations.sendCookies.Input) async throws -> Operations.sendCookies.Output {
+        try await handlers.sendCookies(input)
+    }
+
+    func requireCookie(_ input: Operations.requireCookie.Input) async throws -> Operations.requireCookie.Output {
+        try await handlers.requireCookie(input)
+    }
+
+    func queryDelimited(_ input: Operations.queryDelimited.Input) async throws -> Operations.queryDelimited.Output {
+        try await handlers.queryDelimited(input)
+    }
+
+    func sendJson(_ input: Operations.sendJson.Input) async throws -> Operations.sendJson.Output {
+        try await handlers.sendJson(input)
     }
 
     func overlap(_ input: Operations.overlap.Input) async throws -> Operations.overlap.Output {

@@ -174,6 +174,46 @@ struct Client: APIProtocol {
             decode: Operations.requireHeader.decode
         )
     }
+    /// - Remark: HTTP `GET /cookies`.
+    func sendCookies(_ input: Operations.sendCookies.Input) async throws -> Operations.sendCookies.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendCookies.id,
+            method: .get,
+            encode: Operations.sendCookies.encode,
+            decode: Operations.sendCookies.decode
+        )
+    }
+    /// - Remark: HTTP `GET /cookies/required`.
+    func requireCookie(_ input: Operations.requireCookie.Input) async throws -> Operations.requireCookie.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.requireCookie.id,
+            method: .get,
+            encode: Operations.requireCookie.encode,
+            decode: Operations.requireCookie.decode
+        )
+    }
+    /// - Remark: HTTP `GET /delimited`.
+    func queryDelimited(_ input: Operations.queryDelimited.Input) async throws -> Operations.queryDelimited.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.queryDelimited.id,
+            method: .get,
+            encode: Operations.queryDelimited.encode,
+            decode: Operations.queryDelimited.decode
+        )
+    }
+    /// - Remark: HTTP `GET /json/{note}`.
+    func sendJson(_ input: Operations.sendJson.Input) async throws -> Operations.sendJson.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendJson.id,
+            method: .get,
+            encode: Operations.sendJson.encode,
+            decode: Operations.sendJson.decode
+        )
+    }
     /// - Remark: HTTP `GET /overlap/{id}`.
     func overlap(_ input: Operations.overlap.Input) async throws -> Operations.overlap.Output {
         try await self.__client.send(
@@ -864,6 +904,72 @@ extension Operations.requireHeader {
         request.addPath("/headers/required")
         try request.addHeader("X-Key", input.headers.X_hyphen_Key)
         try request.addJSONHeader("X-Note", input.headers.X_hyphen_Note)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.sendCookies {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/cookies")
+        try request.addHeader("X-Text", input.headers.X_hyphen_Text)
+        try request.addCookie("session", input.cookies.session)
+        try request.addCookie("visits", input.cookies.visits)
+        try request.addCookie("colour", input.cookies.colour)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.requireCookie {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/cookies/required")
+        try request.addCookie("session-id", input.cookies.session_hyphen_id)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.queryDelimited {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/delimited")
+        try request.addQuery("spaced", input.query.spaced, style: .spaceDelimited, explode: false)
+        try request.addQuery("piped", input.query.piped, style: .pipeDelimited, explode: false)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.sendJson {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/json/")
+        try request.addPath(parameter: input.path.note, style: .json)
+        try request.addQuery("filter", input.query.filter, style: .json, explode: false)
+        try request.addQuery("points", input.query.points, style: .json, explode: false)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {

@@ -157,6 +157,42 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.sendCookies.id,
+            method: .get,
+            path: "/cookies",
+            decode: Operations.sendCookies.decode,
+            handle: { (handler: Self, input: Operations.sendCookies.Input) async throws -> Operations.sendCookies.Output in try await handler.sendCookies(input) },
+            encode: Operations.sendCookies.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.requireCookie.id,
+            method: .get,
+            path: "/cookies/required",
+            decode: Operations.requireCookie.decode,
+            handle: { (handler: Self, input: Operations.requireCookie.Input) async throws -> Operations.requireCookie.Output in try await handler.requireCookie(input) },
+            encode: Operations.requireCookie.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.queryDelimited.id,
+            method: .get,
+            path: "/delimited",
+            decode: Operations.queryDelimited.decode,
+            handle: { (handler: Self, input: Operations.queryDelimited.Input) async throws -> Operations.queryDelimited.Output in try await handler.queryDelimited(input) },
+            encode: Operations.queryDelimited.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.sendJson.id,
+            method: .get,
+            path: "/json/{note}",
+            decode: Operations.sendJson.decode,
+            handle: { (handler: Self, input: Operations.sendJson.Input) async throws -> Operations.sendJson.Output in try await handler.sendJson(input) },
+            encode: Operations.sendJson.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.overlap.id,
             method: .get,
             path: "/overlap/{id}",
@@ -891,6 +927,104 @@ extension Operations.requireHeader {
             X_hyphen_Note: try request.requiredJsonHeader("X-Note", Components.Schemas.Note.self)
         )
         return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.sendCookies {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers = Operations.sendCookies.Input.Headers(
+            X_hyphen_Text: try request.header("X-Text", .string, Swift.String.self)
+        )
+        let cookies = Operations.sendCookies.Input.Cookies(
+            session: try request.cookie("session", .string, Swift.String.self),
+            visits: try request.cookie("visits", .number, Swift.Int.self),
+            colour: try request.cookie("colour", .string, Components.Schemas.Colour.self)
+        )
+        return Input(headers: headers, cookies: cookies)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.requireCookie {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let cookies = Operations.requireCookie.Input.Cookies(
+            session_hyphen_id: try request.requiredCookie("session-id", .string, Swift.String.self)
+        )
+        return Input(cookies: cookies)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.queryDelimited {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let query = Operations.queryDelimited.Input.Query(
+            spaced: try request.query("spaced", .array(.string), [Swift.String].self, style: .spaceDelimited, explode: false),
+            piped: try request.query("piped", .array(.number), [Swift.Int].self, style: .pipeDelimited, explode: false)
+        )
+        return Input(query: query)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.sendJson {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.sendJson.Input.Path(
+            note: try request.path("note", .json, Components.Schemas.Note.self)
+        )
+        let query = Operations.sendJson.Input.Query(
+            filter: try request.query("filter", .json, Components.Schemas.Filter.self, style: .json, explode: false),
+            points: try request.query("points", .json, [Components.Schemas.Point].self, style: .json, explode: false)
+        )
+        return Input(path: path, query: query)
     }
     @Sendable
     fileprivate static func encode(

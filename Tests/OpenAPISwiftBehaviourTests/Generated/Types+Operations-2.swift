@@ -5,6 +5,196 @@
 import StreamingJSON
 
 extension Operations {
+    /// - Remark: HTTP `POST /multipart`.
+    enum sendParts {
+        static var id: Swift.String {
+            "sendParts"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    struct titlePayload: OpenAPISwiftRuntime.OperationValue {
+                        struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            var X_hyphen_Lang: Swift.String?
+                            init(X_hyphen_Lang: Swift.String? = nil) {
+                                self.X_hyphen_Lang = X_hyphen_Lang
+                            }
+                        }
+                        /// The part's header fields.
+                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(
+                            headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers = .init(),
+                            body: OpenAPISwiftRuntime.HTTPBody
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    struct scoresPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct tagsPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct flagPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct notePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: Components.Schemas.Note
+                        init(body: Components.Schemas.Note) {
+                            self.body = body
+                        }
+                    }
+                    struct inner_objPayload: OpenAPISwiftRuntime.OperationValue {
+                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                            var a: Swift.Int
+                            /// Creates a `bodyPayload`.
+                            init(a: Swift.Int) {
+                                self.a = a
+                            }
+                            enum CodingKeys: Swift.String, Swift.CodingKey {
+                                case a = "a"
+                            }
+                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                var v0: Swift.Int? = nil
+                                let start: StreamingJSON.JSONReader.Position = reader.position
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                                    switch key {
+                                    case 0:
+                                        reader.readInt(required: &v0)
+                                    default:
+                                        reader.skipMember()
+                                    }
+                                }
+                                try reader.endMembers()
+                                guard let v0 else {
+                                    throw reader.missingMember(of: ["a"], since: start, in: "bodyPayload")
+                                }
+                                self.a = v0
+                            }
+                            func write(json writer: inout StreamingJSON.JSONWriter) {
+                                writer.beginObject()
+                                writer.member("a", int: self.a)
+                                writer.endObject()
+                            }
+                        }
+                        /// The part's body.
+                        var body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
+                        init(
+                            body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
+                        ) {
+                            self.body = body
+                        }
+                    }
+                    struct matrixPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: [Swift.Int]
+                        init(body: [Swift.Int]) {
+                            self.body = body
+                        }
+                    }
+                    struct filePayload: OpenAPISwiftRuntime.OperationValue {
+                        struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            var X_hyphen_Sum: Swift.String
+                            var X_hyphen_Size: Swift.Int?
+                            init(X_hyphen_Sum: Swift.String, X_hyphen_Size: Swift.Int? = nil) {
+                                self.X_hyphen_Sum = X_hyphen_Sum
+                                self.X_hyphen_Size = X_hyphen_Size
+                            }
+                        }
+                        /// The part's header fields.
+                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(
+                            headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers,
+                            body: OpenAPISwiftRuntime.HTTPBody
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    struct picturePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct freePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.OpenAPIValueContainer
+                        init(body: OpenAPISwiftRuntime.OpenAPIValueContainer) {
+                            self.body = body
+                        }
+                    }
+                    case title(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.titlePayload>)
+                    case scores(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.scoresPayload>)
+                    case tags(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.tagsPayload>)
+                    case flag(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.flagPayload>)
+                    case note(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.notePayload>)
+                    case inner_obj(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload>)
+                    case matrix(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload>)
+                    case file(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.filePayload>)
+                    case picture(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.picturePayload>)
+                    case free(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.freePayload>)
+                    /// A part that the document does not describe.
+                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload>)
+                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendParts.Input.Body
+            init(body: Operations.sendParts.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendParts.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendParts.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `POST /multipart/closed`.
     enum sendClosed {
         static var id: Swift.String {
@@ -2045,12 +2235,7 @@ extension Operations {
                 }
             }
             struct NoContent: OpenAPISwiftRuntime.OperationValue {
-                struct Headers: OpenAPISwiftRuntime.OperationValue {
-                    var X_hyphen_Text: Swift.String?
-                    init(X_hyphen_Text: Swift.String? = nil) {
-                        self.X_hyphen_Text = X_hyphen_Text
-                    }
-                }
+                typealias Headers = Operations.sendCookies.Input.Headers
                 /// The response's header fields.
                 var headers: Operations.answerHeaders.Output.NoContent.Headers
                 init(headers: Operations.answerHeaders.Output.NoContent.Headers = .init()) {

@@ -791,6 +791,189 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `GET /cookies`.
+    enum sendCookies {
+        static var id: Swift.String {
+            "sendCookies"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Headers: OpenAPISwiftRuntime.OperationValue {
+                var X_hyphen_Text: Swift.String?
+                init(X_hyphen_Text: Swift.String? = nil) {
+                    self.X_hyphen_Text = X_hyphen_Text
+                }
+            }
+            struct Cookies: OpenAPISwiftRuntime.OperationValue {
+                var session: Swift.String?
+                var visits: Swift.Int?
+                var colour: Components.Schemas.Colour?
+                init(
+                    session: Swift.String? = nil,
+                    visits: Swift.Int? = nil,
+                    colour: Components.Schemas.Colour? = nil
+                ) {
+                    self.session = session
+                    self.visits = visits
+                    self.colour = colour
+                }
+            }
+            var headers: Operations.sendCookies.Input.Headers
+            var cookies: Operations.sendCookies.Input.Cookies
+            init(
+                headers: Operations.sendCookies.Input.Headers = .init(),
+                cookies: Operations.sendCookies.Input.Cookies = .init()
+            ) {
+                self.headers = headers
+                self.cookies = cookies
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendCookies.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendCookies.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `GET /cookies/required`.
+    enum requireCookie {
+        static var id: Swift.String {
+            "requireCookie"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Cookies: OpenAPISwiftRuntime.OperationValue {
+                var session_hyphen_id: Swift.String
+                init(session_hyphen_id: Swift.String) {
+                    self.session_hyphen_id = session_hyphen_id
+                }
+            }
+            var cookies: Operations.requireCookie.Input.Cookies
+            init(cookies: Operations.requireCookie.Input.Cookies) {
+                self.cookies = cookies
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.requireCookie.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.requireCookie.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `GET /delimited`.
+    enum queryDelimited {
+        static var id: Swift.String {
+            "queryDelimited"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Query: OpenAPISwiftRuntime.OperationValue {
+                var spaced: [Swift.String]?
+                var piped: [Swift.Int]?
+                init(spaced: [Swift.String]? = nil, piped: [Swift.Int]? = nil) {
+                    self.spaced = spaced
+                    self.piped = piped
+                }
+            }
+            var query: Operations.queryDelimited.Input.Query
+            init(query: Operations.queryDelimited.Input.Query = .init()) {
+                self.query = query
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.queryDelimited.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.queryDelimited.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `GET /json/{note}`.
+    enum sendJson {
+        static var id: Swift.String {
+            "sendJson"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Path: OpenAPISwiftRuntime.OperationValue {
+                var note: Components.Schemas.Note
+                init(note: Components.Schemas.Note) {
+                    self.note = note
+                }
+            }
+            struct Query: OpenAPISwiftRuntime.OperationValue {
+                var filter: Components.Schemas.Filter?
+                var points: [Components.Schemas.Point]?
+                init(filter: Components.Schemas.Filter? = nil, points: [Components.Schemas.Point]? = nil) {
+                    self.filter = filter
+                    self.points = points
+                }
+            }
+            var path: Operations.sendJson.Input.Path
+            var query: Operations.sendJson.Input.Query
+            init(path: Operations.sendJson.Input.Path, query: Operations.sendJson.Input.Query = .init()) {
+                self.path = path
+                self.query = query
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendJson.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendJson.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `GET /overlap/{id}`.
     enum overlap {
         static var id: Swift.String {
@@ -2395,196 +2578,6 @@ extension Operations {
             }
             static var allCases: [Self] {
                 [.binary, .json, .plainText]
-            }
-        }
-    }
-    /// - Remark: HTTP `POST /multipart`.
-    enum sendParts {
-        static var id: Swift.String {
-            "sendParts"
-        }
-        struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    struct titlePayload: OpenAPISwiftRuntime.OperationValue {
-                        struct Headers: OpenAPISwiftRuntime.OperationValue {
-                            var X_hyphen_Lang: Swift.String?
-                            init(X_hyphen_Lang: Swift.String? = nil) {
-                                self.X_hyphen_Lang = X_hyphen_Lang
-                            }
-                        }
-                        /// The part's header fields.
-                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(
-                            headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers = .init(),
-                            body: OpenAPISwiftRuntime.HTTPBody
-                        ) {
-                            self.headers = headers
-                            self.body = body
-                        }
-                    }
-                    struct scoresPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct tagsPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct flagPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct notePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: Components.Schemas.Note
-                        init(body: Components.Schemas.Note) {
-                            self.body = body
-                        }
-                    }
-                    struct inner_objPayload: OpenAPISwiftRuntime.OperationValue {
-                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
-                            var a: Swift.Int
-                            /// Creates a `bodyPayload`.
-                            init(a: Swift.Int) {
-                                self.a = a
-                            }
-                            enum CodingKeys: Swift.String, Swift.CodingKey {
-                                case a = "a"
-                            }
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
-                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                                var v0: Swift.Int? = nil
-                                let start: StreamingJSON.JSONReader.Position = reader.position
-                                reader.beginMembers()
-                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                                    switch key {
-                                    case 0:
-                                        reader.readInt(required: &v0)
-                                    default:
-                                        reader.skipMember()
-                                    }
-                                }
-                                try reader.endMembers()
-                                guard let v0 else {
-                                    throw reader.missingMember(of: ["a"], since: start, in: "bodyPayload")
-                                }
-                                self.a = v0
-                            }
-                            func write(json writer: inout StreamingJSON.JSONWriter) {
-                                writer.beginObject()
-                                writer.member("a", int: self.a)
-                                writer.endObject()
-                            }
-                        }
-                        /// The part's body.
-                        var body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
-                        init(
-                            body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
-                        ) {
-                            self.body = body
-                        }
-                    }
-                    struct matrixPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: [Swift.Int]
-                        init(body: [Swift.Int]) {
-                            self.body = body
-                        }
-                    }
-                    struct filePayload: OpenAPISwiftRuntime.OperationValue {
-                        struct Headers: OpenAPISwiftRuntime.OperationValue {
-                            var X_hyphen_Sum: Swift.String
-                            var X_hyphen_Size: Swift.Int?
-                            init(X_hyphen_Sum: Swift.String, X_hyphen_Size: Swift.Int? = nil) {
-                                self.X_hyphen_Sum = X_hyphen_Sum
-                                self.X_hyphen_Size = X_hyphen_Size
-                            }
-                        }
-                        /// The part's header fields.
-                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(
-                            headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers,
-                            body: OpenAPISwiftRuntime.HTTPBody
-                        ) {
-                            self.headers = headers
-                            self.body = body
-                        }
-                    }
-                    struct picturePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct freePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.OpenAPIValueContainer
-                        init(body: OpenAPISwiftRuntime.OpenAPIValueContainer) {
-                            self.body = body
-                        }
-                    }
-                    case title(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.titlePayload>)
-                    case scores(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.scoresPayload>)
-                    case tags(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.tagsPayload>)
-                    case flag(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.flagPayload>)
-                    case note(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.notePayload>)
-                    case inner_obj(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload>)
-                    case matrix(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload>)
-                    case file(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.filePayload>)
-                    case picture(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.picturePayload>)
-                    case free(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.freePayload>)
-                    /// A part that the document does not describe.
-                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
-                }
-                /// `multipart/form-data`
-                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload>)
-                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload> {
-                    get throws {
-                        switch self {
-                        case .multipartForm(let body):
-                            return body
-                        }
-                    }
-                }
-            }
-            var body: Operations.sendParts.Input.Body
-            init(body: Operations.sendParts.Input.Body) {
-                self.body = body
-            }
-        }
-        enum Output: OpenAPISwiftRuntime.OperationValue {
-            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
-            /// Seen.
-            case noContent(Operations.sendParts.Output.NoContent)
-            static var noContent: Self {
-                .noContent(.init())
-            }
-            /// A response that the document does not describe.
-            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            var noContent: Operations.sendParts.Output.NoContent {
-                get throws {
-                    switch self {
-                    case .noContent(let response):
-                        return response
-                    default:
-                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
-                    }
-                }
             }
         }
     }

@@ -40,6 +40,14 @@ protocol APIProtocol: Sendable {
     func sendHeaders(_ input: Operations.sendHeaders.Input) async throws -> Operations.sendHeaders.Output
     /// - Remark: HTTP `GET /headers/required`.
     func requireHeader(_ input: Operations.requireHeader.Input) async throws -> Operations.requireHeader.Output
+    /// - Remark: HTTP `GET /cookies`.
+    func sendCookies(_ input: Operations.sendCookies.Input) async throws -> Operations.sendCookies.Output
+    /// - Remark: HTTP `GET /cookies/required`.
+    func requireCookie(_ input: Operations.requireCookie.Input) async throws -> Operations.requireCookie.Output
+    /// - Remark: HTTP `GET /delimited`.
+    func queryDelimited(_ input: Operations.queryDelimited.Input) async throws -> Operations.queryDelimited.Output
+    /// - Remark: HTTP `GET /json/{note}`.
+    func sendJson(_ input: Operations.sendJson.Input) async throws -> Operations.sendJson.Output
     /// - Remark: HTTP `GET /overlap/{id}`.
     func overlap(_ input: Operations.overlap.Input) async throws -> Operations.overlap.Output
     /// - Remark: HTTP `DELETE /overlap/{id}`.
@@ -212,6 +220,32 @@ extension APIProtocol {
         headers: Operations.requireHeader.Input.Headers
     ) async throws -> Operations.requireHeader.Output {
         try await self.requireHeader(Operations.requireHeader.Input(headers: headers))
+    }
+    /// - Remark: HTTP `GET /cookies`.
+    func sendCookies(
+        headers: Operations.sendCookies.Input.Headers = .init(),
+        cookies: Operations.sendCookies.Input.Cookies = .init()
+    ) async throws -> Operations.sendCookies.Output {
+        try await self.sendCookies(Operations.sendCookies.Input(headers: headers, cookies: cookies))
+    }
+    /// - Remark: HTTP `GET /cookies/required`.
+    func requireCookie(
+        cookies: Operations.requireCookie.Input.Cookies
+    ) async throws -> Operations.requireCookie.Output {
+        try await self.requireCookie(Operations.requireCookie.Input(cookies: cookies))
+    }
+    /// - Remark: HTTP `GET /delimited`.
+    func queryDelimited(
+        query: Operations.queryDelimited.Input.Query = .init()
+    ) async throws -> Operations.queryDelimited.Output {
+        try await self.queryDelimited(Operations.queryDelimited.Input(query: query))
+    }
+    /// - Remark: HTTP `GET /json/{note}`.
+    func sendJson(
+        path: Operations.sendJson.Input.Path,
+        query: Operations.sendJson.Input.Query = .init()
+    ) async throws -> Operations.sendJson.Output {
+        try await self.sendJson(Operations.sendJson.Input(path: path, query: query))
     }
     /// - Remark: HTTP `GET /overlap/{id}`.
     func overlap(
