@@ -84,7 +84,12 @@ public struct AsyncHTTPClientTransport: ClientTransport {
     ) async throws -> (HTTPResponse, HTTPBody?) {
         let response: HTTPClientResponse
         do {
-            let clientRequest = try HTTPClientRequest(request, body: body, baseURL: baseURL)
+            let clientRequest = try HTTPClientRequest(
+                request,
+                body: body,
+                baseURL: baseURL,
+                eventLoops: configuration.client.eventLoopGroup
+            )
             response = try await configuration.client.execute(clientRequest, timeout: configuration.timeout)
         } catch {
             try Task.checkCancellation()
@@ -96,7 +101,12 @@ public struct AsyncHTTPClientTransport: ClientTransport {
 
 extension HTTPClientRequest {
 
-    fileprivate init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL) throws {
+    fileprivate init(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        eventLoops: any EventLoopGroup
+    ) throws {
         guard let scheme = baseURL.scheme?.lowercased(), let authority = baseURL.authority,
             ["http", "https", "http+unix", "https+unix"].contains(scheme)
         else {
@@ -111,7 +121,7 @@ extension HTTPClientRequest {
             headers.add(name: field.name.rawName, value: field.value)
         }
         guard let body else { return }
-        let buffers = body.map { ByteBuffer(bytes: $0) }
+        let buffers = PacedBuffers(body: body, eventLoops: eventLoops)
         switch (body.bufferedBytes, body.length) {
         case (let bytes?, .known): self.body = .bytes(ByteBuffer(bytes: bytes))
         case (_, .known(let length)): self.body = .stream(buffers, length: .known(length))
@@ -143,6 +153,37 @@ extension HTTPClientResponse {
         }
         let chunks = ResponseChunks(body: body, server: baseURL.authority ?? baseURL.description)
         return (response, HTTPBody(chunks, length: length, iterationBehavior: .single))
+    }
+}
+
+/// The chunks of a request, held back until those before are with the connection.
+///
+/// The client takes chunks as fast as they come until its event loop says that the connection takes no more. Chunks that come faster than
+/// the event loop runs would pile up; so after each mebibyte the loops are waited for.
+private struct PacedBuffers: AsyncSequence, Sendable {
+
+    let body: HTTPBody
+    let eventLoops: any EventLoopGroup
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+
+        var chunks: HTTPBody.Iterator
+        let eventLoops: any EventLoopGroup
+        var count = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            if count >= 1 << 20 {
+                count = 0
+                for loop in eventLoops.makeIterator() { try await loop.submit {}.get() }
+            }
+            guard let chunk = try await chunks.next() else { return nil }
+            count += chunk.count
+            return ByteBuffer(bytes: chunk)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(chunks: body.makeAsyncIterator(), eventLoops: eventLoops)
     }
 }
 

@@ -59,7 +59,14 @@ final class Connection: Sendable {
         var tasks: [Int: @Sendable () -> Void] = [:]
     }
 
+    /// Where the connection reads and writes.
+    let eventLoop: any EventLoop
+
     private let state = Mutex(State())
+
+    private init(eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+    }
 
     /// By the identity of their channels. An entry leaves with its channel.
     private static let known = Mutex<[ObjectIdentifier: Connection]>([:])
@@ -69,7 +76,7 @@ final class Connection: Sendable {
         let id = ObjectIdentifier(channel)
         let (connection, isNew) = known.withLock { known in
             if let connection = known[id] { return (connection, false) }
-            let connection = Connection()
+            let connection = Connection(eventLoop: channel.eventLoop)
             known[id] = connection
             return (connection, true)
         }

@@ -151,14 +151,14 @@ extension Response {
         if case .known(let known) = body.length { length = Int(exactly: known) }
         return ResponseBody(contentLength: length) { writer in
             guard let connection else {
-                try await writer.write(chunksOf: body)
+                try await writer.write(chunksOf: body, on: nil)
                 return
             }
             // Nobody else has the writer until the task is over, which is waited for.
             nonisolated(unsafe) let shared = writer
             try await connection.withCancellationOnClose {
                 var writer = shared
-                try await writer.write(chunksOf: body)
+                try await writer.write(chunksOf: body, on: connection.eventLoop)
             }
         }
     }
@@ -166,9 +166,19 @@ extension Response {
 
 extension ResponseBodyWriter {
 
-    @concurrent fileprivate mutating func write(chunksOf body: HTTPBody) async throws {
+    @concurrent fileprivate mutating func write(
+        chunksOf body: HTTPBody,
+        on eventLoop: (any EventLoop)?
+    ) async throws {
+        var count = 0
         for try await chunk in body {
             try await write(ByteBuffer(bytes: chunk))
+            count += chunk.count
+            // Chunks that come faster than the loop runs would pile up before it can say that the connection takes no more.
+            if count >= 1 << 20 {
+                count = 0
+                try await eventLoop?.submit {}.get()
+            }
         }
         // A stream that ends because it was cancelled is not the whole body.
         try Task.checkCancellation()
