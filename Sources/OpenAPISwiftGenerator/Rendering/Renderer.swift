@@ -45,6 +45,7 @@ struct Renderer {
     }
 
     private func lines(of item: SwiftImport, level: String) -> [String] {
+        let level: String = item.isReexported ? "@_exported public " : level
         let head: String = "\(item.isSPI ? "@_spi(Generated) " : "")\(level)import "
         guard item.module == "Foundation", !item.isWhole else { return [head + item.module] }
         return [

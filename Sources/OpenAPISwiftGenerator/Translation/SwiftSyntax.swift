@@ -10,6 +10,9 @@ struct SwiftImport: Hashable, Sendable {
     /// The module; Foundation is imported by its smaller part where there is one.
     var module: String
     var isSPI: Bool = false
+    /// Whether whoever sees the output sees the module too: members of the runtime's types, such as `body.json`, are called in
+    /// files that do not import it.
+    var isReexported: Bool = false
     /// Foundation as a whole, as users ask for it.
     var isWhole: Bool = false
     /// Whether declarations of the output mention the module, so that it is imported at their access level. `nil` to find out.

@@ -86,6 +86,7 @@ struct Translator {
         case .shared(let usesAcceptHeaders):
             // The default of an argument of a public function counts as well, and is no text that mentions the module.
             if usesAcceptHeaders, configuration.accessModifier == .public { result[0].isExposed = true }
+            result[0].isReexported = true
             if !document.servers.isEmpty { result.append(SwiftImport(module: "Foundation", isExposed: true)) }
         case .schemas, .declarations:
             result.append(SwiftImport(module: "StreamingJSON"))

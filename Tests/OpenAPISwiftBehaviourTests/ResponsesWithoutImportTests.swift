@@ -1,0 +1,16 @@
+import Testing
+
+/// This file imports nothing but the test library: what programs do most, reading a response, needs no import of the runtime. It
+/// does not compile otherwise.
+struct ResponsesWithoutImportTests {
+    @Test func aResponseIsMadeAndReadInAFileThatDoesNotImportTheRuntime() throws {
+        let note = Components.Schemas.Note(text: "milk")
+        let output: Operations.failing.Output = .ok(.init(body: .json(note)))
+        #expect(try output.ok.body.json.text == "milk")
+        guard case .ok(let ok) = output, case .json(let value) = ok.body else {
+            Issue.record("\(output) is another response")
+            return
+        }
+        #expect(value == note)
+    }
+}
