@@ -19,6 +19,35 @@ struct SchemaSnippetTests {
         )
     }
 
+    // MARK: Nesting
+
+    @Test func typesDeepInsideOfOneAnotherStandInExtensions() {
+        var schema = "{type: string}"
+        for level in (1...10).reversed() { schema = "{type: object, properties: {p\(level): \(schema)}}" }
+        let generation = generate("    A: \(schema)")
+        #expect(generation.errors == [])
+        let path = "Components.Schemas.A." + (1...7).map { "p\($0)Payload" }.joined(separator: ".")
+        // Every path and every name stays as it were without the extension.
+        #expect(
+            generation.contains(
+                """
+                extension \(path) {
+                    public struct p8Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                """
+            )
+        )
+        #expect(generation.contains("public var p8: \(path).p8Payload?"))
+        #expect(generation.contains("public var p9: \(path).p8Payload.p9Payload?"))
+    }
+
+    @Test func typesNotSoDeepStandInsideOfOneAnother() {
+        var schema = "{type: string}"
+        for level in (1...7).reversed() { schema = "{type: object, properties: {p\(level): \(schema)}}" }
+        let generation = generate("    A: \(schema)")
+        #expect(generation.contains("public struct p6Payload: StreamingJSON.JSONCodable, Swift.Sendable {"))
+        #expect(!generation.contains("extension Components.Schemas.A"))
+    }
+
     // MARK: Names
 
     @Test func namesThatWouldHideAModuleOfTheOutputAreNumbered() {

@@ -101,6 +101,40 @@ struct TypeDeclaration: Sendable {
     var members: [Declaration] = []
 }
 
+extension TypeDeclaration {
+    /// How many types may stand inside of one another. With each the compiler takes twice as long to name what is in them.
+    private static let deepest = 8
+
+    /// The declaration with nothing too deep in it, and extensions that hold what was.
+    var unnested: [Declaration] {
+        var extensions: [Declaration] = []
+        let type: TypeDeclaration = withoutDeepTypes(path: name, depth: 0, &extensions)
+        return [.type(type)] + extensions
+    }
+
+    private func withoutDeepTypes(path: String, depth: Int, _ extensions: inout [Declaration]) -> TypeDeclaration {
+        var result: TypeDeclaration = self
+        result.members = []
+        var moved: [Declaration] = []
+        for member in members {
+            guard case .type(let inner) = member else {
+                result.members.append(member)
+                continue
+            }
+            if depth < Self.deepest {
+                let path: String = "\(path).\(inner.name)"
+                result.members.append(.type(inner.withoutDeepTypes(path: path, depth: depth + 1, &extensions)))
+            } else {
+                moved.append(member)
+            }
+        }
+        if !moved.isEmpty {
+            extensions += TypeDeclaration(keyword: .extension, name: path, members: moved).unnested
+        }
+        return result
+    }
+}
+
 struct PropertyDeclaration: Sendable {
     /// What stands before the access level and after it: `static`, `private`.
     enum Access: Sendable {

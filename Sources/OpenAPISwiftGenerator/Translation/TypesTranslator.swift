@@ -63,7 +63,7 @@ struct TypesTranslator {
             return SwiftFile(
                 name: name,
                 imports: imports ?? self.imports,
-                declarations: [.type(TypeDeclaration(keyword: .extension, name: type, members: part))]
+                declarations: TypeDeclaration(keyword: .extension, name: type, members: part).unnested
             )
         }
     }
