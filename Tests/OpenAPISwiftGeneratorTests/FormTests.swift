@@ -57,7 +57,9 @@ struct FormTests {
         #expect(fields[.contentLength] == String(text.utf8.count))
     }
 
-    @Test(arguments: [("tags=a", 400), ("name=a&tags=b&age=x", 400), ("name", 400), ("name=a&tags=b", 202), ("name=a", 202)])
+    @Test(arguments: [
+        ("tags=a", 400), ("name=a&tags=b&age=x", 400), ("name", 400), ("name=a&tags=b", 202), ("name=a", 202),
+    ])
     func aServerRefusesWhatIsNoSuchForm(text: String, status: Int) async throws {
         let transport = RawTransport()
         let library = Library(enrol: { _ in .accepted(.init(body: .json(.init(text: "t")))) })
