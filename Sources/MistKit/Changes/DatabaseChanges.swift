@@ -50,12 +50,7 @@ extension CloudKitDatabase {
         ChangePages(operation: "fetchDatabaseChanges", startToken: token) { (token) async throws(CloudKitError) in
             let reply = try await service.call("fetchDatabaseChanges") { client in
                 let response = try await client.fetchDatabaseChanges(
-                    path: .init(
-                        version: CloudKitService.version,
-                        container: service.containerIdentifier,
-                        environment: service.environment,
-                        database: scope
-                    ),
+                    path: path,
                     body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
                 ).ok
                 return Reply(

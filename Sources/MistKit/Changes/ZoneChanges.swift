@@ -54,12 +54,7 @@ extension CloudKitDatabase {
         ChangePages(operation: "fetchZoneChanges", startToken: token) { (token) async throws(CloudKitError) in
             let reply = try await service.call("fetchZoneChanges") { client in
                 let response = try await client.fetchZoneChanges(
-                    path: .init(
-                        version: CloudKitService.version,
-                        container: service.containerIdentifier,
-                        environment: service.environment,
-                        database: scope
-                    ),
+                    path: path,
                     body: .json(
                         .init(
                             zones: [

@@ -148,12 +148,7 @@ extension CloudKitDatabase {
         desiredKeys: [String]?
     ) -> Operations.LookupRecords.Input {
         Operations.LookupRecords.Input(
-            path: .init(
-                version: CloudKitService.version,
-                container: service.containerIdentifier,
-                environment: service.environment,
-                database: scope
-            ),
+            path: path,
             body: .json(
                 .init(
                     records: recordNames.map { .init(recordName: $0) },

@@ -53,12 +53,7 @@ extension CloudKitDatabase {
         return try await inBatches(of: prepared, named: \.record.recordName) { (batch) async throws(CloudKitError) in
             try await service.call("modifyRecords") { client in
                 let response = try await client.modifyRecords(
-                    path: .init(
-                        version: CloudKitService.version,
-                        container: service.containerIdentifier,
-                        environment: service.environment,
-                        database: scope
-                    ),
+                    path: path,
                     body: .json(
                         .init(operations: Array(batch), zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
                     )

@@ -133,12 +133,7 @@ extension CloudKitDatabase {
                 }
                 let (results, next) = try await fetchPage(
                     Operations.QueryRecords.Input(
-                        path: .init(
-                            version: CloudKitService.version,
-                            container: service.containerIdentifier,
-                            environment: service.environment,
-                            database: scope
-                        ),
+                        path: path,
                         body: .json(
                             .init(
                                 query: recordQuery,

@@ -1,3 +1,5 @@
+import CloudKitWebServices
+
 /// One of a container's databases.
 ///
 /// ```swift
@@ -96,6 +98,9 @@ public struct CloudKitDatabase: Sendable {
 
     /// Which of the container's databases it is.
     public let scope: DatabaseScope
+
+    /// What stands in the path of every operation on this database.
+    var path: Operations.QueryRecords.Input.Path { service.path(to: scope) }
 
     /// What the service takes and gives at most in one request. Apple's page of limits.
     static let batchSize = 200

@@ -52,8 +52,16 @@ public struct CloudKitService: Sendable {
 
     let client: Client
 
-    /// The version of the protocol; there is one.
-    static let version = "1"
+    /// What stands in the path of every operation on a database.
+    func path(to scope: DatabaseScope) -> Operations.QueryRecords.Input.Path {
+        // "1" is the version of the protocol; there is no other.
+        Operations.QueryRecords.Input.Path(
+            version: "1",
+            container: containerIdentifier,
+            environment: environment,
+            database: scope
+        )
+    }
 
     /// Where Apple serves CloudKit Web Services.
     public static let appleServerURL = URL(string: "https://api.apple-cloudkit.com")!

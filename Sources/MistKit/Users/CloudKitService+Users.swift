@@ -15,12 +15,7 @@ extension CloudKitService {
     public func fetchCaller() async throws(CloudKitError) -> UserIdentity {
         let body = try await call("fetchCaller") { client in
             try await client.fetchCaller(
-                path: .init(
-                    version: CloudKitService.version,
-                    container: containerIdentifier,
-                    environment: environment,
-                    database: .public
-                )
+                path: path(to: .public)
             ).ok.body.json
         }
         // Apple's page puts the identity into a list; CloudKit JS, and the service, do not.

@@ -14,12 +14,7 @@ extension CloudKitDatabase {
     public func fetchZones() async throws(CloudKitError) -> [Zone] {
         let reply = try await service.call("listZones") { client in
             let response = try await client.listZones(
-                path: .init(
-                    version: CloudKitService.version,
-                    container: service.containerIdentifier,
-                    environment: service.environment,
-                    database: scope
-                )
+                path: path
             ).ok
             return Reply(
                 try response.body.json.zones ?? [],
@@ -58,12 +53,7 @@ extension CloudKitDatabase {
         guard !zoneIDs.isEmpty else { return [] }
         let reply = try await service.call("lookupZones") { client in
             let response = try await client.lookupZones(
-                path: .init(
-                    version: CloudKitService.version,
-                    container: service.containerIdentifier,
-                    environment: service.environment,
-                    database: scope
-                ),
+                path: path,
                 body: .json(.init(zones: zoneIDs))
             ).ok
             return Reply(
@@ -133,12 +123,7 @@ extension CloudKitDatabase {
         }
         let reply = try await service.call("modifyZones") { client in
             let response = try await client.modifyZones(
-                path: .init(
-                    version: CloudKitService.version,
-                    container: service.containerIdentifier,
-                    environment: service.environment,
-                    database: scope
-                ),
+                path: path,
                 body: .json(.init(operations: operations))
             ).ok
             return Reply(

@@ -459,41 +459,36 @@ struct DocumentReader {
     // MARK: Components
 
     private mutating func readComponents(_ node: DocumentNode) -> Components {
-        var components = Components()
-        for member in componentMembers(node, .schemas) {
-            components.schemas[member.key] = recovering { (reader) throws(Diagnostic) in
-                try reader.readSchema(member.value)
-            }
-        }
-        for member in componentMembers(node, .parameters) {
-            components.parameters[member.key] = recovering { (reader) throws(Diagnostic) in
-                try reader.readParameter(member.value)
-            }
-        }
-        for member in componentMembers(node, .requestBodies) {
-            components.requestBodies[member.key] = recovering { (reader) throws(Diagnostic) in
-                try reader.readRequestBody(member.value)
-            }
-        }
-        for member in componentMembers(node, .responses) {
-            components.responses[member.key] = recovering { (reader) throws(Diagnostic) in
-                try reader.readResponse(member.value)
-            }
-        }
-        for member in componentMembers(node, .headers) {
-            components.headers[member.key] = recovering { (reader) throws(Diagnostic) in
-                try reader.readHeader(member.value)
-            }
-        }
-        return components
+        Components(
+            schemas: readComponents(node, .schemas) { (reader, node) throws(Diagnostic) in try reader.readSchema(node)
+            },
+            parameters: readComponents(node, .parameters) { (reader, node) throws(Diagnostic) in
+                try reader.readParameter(node)
+            },
+            requestBodies: readComponents(node, .requestBodies) { (reader, node) throws(Diagnostic) in
+                try reader.readRequestBody(node)
+            },
+            responses: readComponents(node, .responses) { (reader, node) throws(Diagnostic) in
+                try reader.readResponse(node)
+            },
+            headers: readComponents(node, .headers) { (reader, node) throws(Diagnostic) in try reader.readHeader(node) }
+        )
     }
 
-    private mutating func componentMembers(
+    /// The components of one kind; those with an error are reported and left out.
+    private mutating func readComponents<Value>(
         _ node: DocumentNode,
-        _ kind: Components.Kind
-    ) -> [DocumentNode.Member] {
-        guard let entry = node[kind.rawValue], !entry.isNull else { return [] }
-        return recovering { (reader) throws(Diagnostic) in try reader.members(entry, kind.rawValue) } ?? []
+        _ kind: Components.Kind,
+        _ read: (inout DocumentReader, DocumentNode) throws(Diagnostic) -> Value
+    ) -> OrderedMap<Value> {
+        var components = OrderedMap<Value>()
+        guard let entry = node[kind.rawValue], !entry.isNull else { return components }
+        let members: [DocumentNode.Member] =
+            recovering { (reader) throws(Diagnostic) in try reader.members(entry, kind.rawValue) } ?? []
+        for member in members {
+            components[member.key] = recovering { (reader) throws(Diagnostic) in try read(&reader, member.value) }
+        }
+        return components
     }
 
     // MARK: Schemas

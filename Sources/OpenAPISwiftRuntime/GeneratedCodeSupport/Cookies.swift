@@ -2,7 +2,6 @@ import HTTPTypes
 public import StreamingJSON
 
 extension ClientRequest {
-
     /// Adds a cookie unless the value is `nil`.
     public mutating func addCookie<T: JSONWritable>(
         _ name: String,
@@ -29,21 +28,13 @@ extension ClientRequest {
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws {
-        guard let value else { return }
-        let items: [String] = try ParameterEncoder.items(
-            parts(of: value, style: style, write),
-            named: name,
-            style: style,
-            explode: explode
-        )
-        for item in items {
+        for item in try items(name, value, write, style: style, explode: explode) {
             headerFields[.cookie] = headerFields[.cookie].map { "\($0); \(item)" } ?? item
         }
     }
 }
 
 extension ServerRequest {
-
     /// A cookie that may be missing.
     public func cookie<T: JSONReadable>(
         _ name: String,
@@ -88,10 +79,7 @@ extension ServerRequest {
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T {
-        guard let value = try cookie(name, shape, type, style: style, explode: explode) else {
-            throw GeneratedCodeError.missingParameter(name, in: "cookie")
-        }
-        return value
+        try cookie(name, shape, type, style: style, explode: explode).required(name, in: "cookie")
     }
 
     /// A cookie that must be there, read by a closure.
@@ -102,16 +90,12 @@ extension ServerRequest {
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T {
-        guard let value = try cookie(name, shape, read, style: style, explode: explode) else {
-            throw GeneratedCodeError.missingParameter(name, in: "cookie")
-        }
-        return value
+        try cookie(name, shape, read, style: style, explode: explode).required(name, in: "cookie")
     }
 }
 
 /// The text of the Cookie header (RFC 6265).
 enum CookieText {
-
     /// The text, if it can stand in a cookie as it is.
     static func checked(_ text: String, named name: String) throws -> String {
         let isAllowed: Bool = text.utf8.allSatisfy { (byte: UInt8) in

@@ -101,3 +101,11 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
 @_spi(Generated) public func unexpectedBody<Body: Sendable>(expected: String, found body: Body) -> any Error {
     GeneratedCodeError(.internalServerError, "The body is not '\(expected)' but \(body).")
 }
+
+extension Optional {
+    /// The value of a parameter or header field that must be there.
+    func required(_ name: String, in place: String) throws -> Wrapped {
+        guard let self else { throw GeneratedCodeError.missingParameter(name, in: place) }
+        return self
+    }
+}

@@ -139,10 +139,7 @@ extension ReadableMessage {
         _ shape: ParameterShape,
         _ type: T.Type
     ) throws -> T {
-        guard let value = try header(name, shape, type) else {
-            throw GeneratedCodeError.missingParameter(name, in: "header field")
-        }
-        return value
+        try header(name, shape, type).required(name, in: "header field")
     }
 
     /// A header field that must be there, read by a closure.
@@ -151,10 +148,7 @@ extension ReadableMessage {
         _ shape: ParameterShape,
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) throws -> T {
-        guard let value = try header(name, shape, read) else {
-            throw GeneratedCodeError.missingParameter(name, in: "header field")
-        }
-        return value
+        try header(name, shape, read).required(name, in: "header field")
     }
 
     /// A header field that holds JSON and may be missing.
@@ -182,10 +176,7 @@ extension ReadableMessage {
 
     /// A header field that holds JSON and must be there.
     @_spi(Generated) public func requiredJsonHeader<T: JSONReadable>(_ name: String, _ type: T.Type) throws -> T {
-        guard let value = try jsonHeader(name, type) else {
-            throw GeneratedCodeError.missingParameter(name, in: "header field")
-        }
-        return value
+        try jsonHeader(name, type).required(name, in: "header field")
     }
 
     /// A header field that holds JSON and must be there, read by a closure.
@@ -193,10 +184,7 @@ extension ReadableMessage {
         _ name: String,
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) throws -> T {
-        guard let value = try jsonHeader(name, read) else {
-            throw GeneratedCodeError.missingParameter(name, in: "header field")
-        }
-        return value
+        try jsonHeader(name, read).required(name, in: "header field")
     }
 
     private func field(_ name: String) throws -> String? {

@@ -222,17 +222,27 @@ public import StreamingJSON
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws {
-        guard let value else { return }
-        let items: [String] = try ParameterEncoder.items(
+        for item in try items(name, value, write, style: style, explode: explode) {
+            if !query.isEmpty { query += "&" }
+            query += item
+        }
+    }
+
+    /// The `name=value` texts of a query parameter or cookie; none for `nil`.
+    func items<T>(
+        _ name: String,
+        _ value: T?,
+        _ write: (T, inout JSONWriter) -> Void,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws -> [String] {
+        guard let value else { return [] }
+        return try ParameterEncoder.items(
             parts(of: value, style: style, write),
             named: name,
             style: style,
             explode: explode
         )
-        for item in items {
-            if !query.isEmpty { query += "&" }
-            query += item
-        }
     }
 
     /// Sets the Accept header.

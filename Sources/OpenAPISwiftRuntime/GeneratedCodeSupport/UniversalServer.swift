@@ -266,10 +266,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T {
-        guard let value = try query(name, shape, type, style: style, explode: explode) else {
-            throw GeneratedCodeError.missingParameter(name, in: "query parameter")
-        }
-        return value
+        try query(name, shape, type, style: style, explode: explode).required(name, in: "query parameter")
     }
 
     /// A query parameter that must be there, read by a closure.
@@ -280,10 +277,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T {
-        guard let value = try query(name, shape, read, style: style, explode: explode) else {
-            throw GeneratedCodeError.missingParameter(name, in: "query parameter")
-        }
-        return value
+        try query(name, shape, read, style: style, explode: explode).required(name, in: "query parameter")
     }
 
     private static func queryItems(of request: HTTPRequest) throws -> [ParameterItem] {
