@@ -218,7 +218,7 @@ let package = Package(
             ("openapi-swift", ["OpenAPISwiftGenerator"]),
             ("CloudKitModel", ["StreamingJSON"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
-            ("MistKit", ["CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),
+            ("MistKit", ["CloudKitEmulator", "CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),
             ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime"]),
             ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON"]),
             (

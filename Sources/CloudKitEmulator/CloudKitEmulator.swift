@@ -52,11 +52,13 @@ import Synchronization
 /// - ``registerContainer(_:)``
 /// - ``registerAPIToken(_:for:)``
 /// - ``registerServerKey(_:for:)``
-/// - ``createUser(_:emailAddress:phoneNumber:userRecordName:)``
+/// - ``createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``
 /// - ``issueWebAuthToken(for:container:keepsSignedIn:)``
 /// - ``authenticate(_:for:)``
 /// - ``fetchCaller(as:)``
 /// - ``fetchCurrentUser(as:)``
+/// - ``discoverUsers(_:in:as:)``
+/// - ``discoverAllUsers(in:as:)``
 public final class CloudKitEmulator: Sendable {
     /// How the emulator behaves where that is a choice.
     public let configuration: EmulatorConfiguration

@@ -138,6 +138,22 @@ extension EmulatorConfiguration {
             case exists
         }
 
+        /// What `users/discover` says of those whom it does not find.
+        public enum UsersNotFound: Hashable, Sendable {
+            /// Nothing.
+            case omitted
+            /// An identity that holds what was looked up and no more.
+            case withoutName
+        }
+
+        /// What GET `users/discover` does.
+        public enum DiscoverAllUsers: Hashable, Sendable {
+            /// It lists everybody else who can be discovered.
+            case listsUsers
+            /// It fails with `INTERNAL_ERROR`, which is all that was seen of the live service.
+            case fails
+        }
+
         /// `create` of a name that exists. Default: ``CreateOnExisting/exists``.
         public var createOnExisting = CreateOnExisting.exists
         /// `update` and `replace` without a change tag. Default: ``MissingTag/refused``, as the record table and
@@ -173,6 +189,10 @@ extension EmulatorConfiguration {
         /// The code for a server-to-server key on a private or shared database. Default: `AUTHENTICATION_FAILED`, which
         /// is what the `users` endpoints were seen to answer.
         public var serverKeyOnPrivateDatabase = ServerErrorCode.authenticationFailed
+        /// Users that `users/discover` does not find. Default: ``UsersNotFound/omitted``.
+        public var usersNotFound = UsersNotFound.omitted
+        /// GET `users/discover`. Default: ``DiscoverAllUsers/listsUsers``, as documented.
+        public var discoverAllUsers = DiscoverAllUsers.listsUsers
 
         /// The defaults.
         public init() {}

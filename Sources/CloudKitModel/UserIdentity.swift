@@ -174,6 +174,23 @@ public struct LookupInfo: Hashable, Sendable {
     }
 }
 
+extension LookupInfo {
+    /// Looks for the person with an e-mail address: `{"emailAddress":…}`.
+    public static func emailAddress(_ emailAddress: String) -> LookupInfo {
+        LookupInfo(emailAddress: emailAddress)
+    }
+
+    /// Looks for the person with a telephone number: `{"phoneNumber":…}`.
+    public static func phoneNumber(_ phoneNumber: String) -> LookupInfo {
+        LookupInfo(phoneNumber: phoneNumber)
+    }
+
+    /// Looks for the person by the name of their record: `{"userRecordName":…}`.
+    public static func userRecordName(_ userRecordName: String) -> LookupInfo {
+        LookupInfo(userRecordName: userRecordName)
+    }
+}
+
 extension LookupInfo: JSONBackedCodable {
     private static let keys = JSONKeys("emailAddress", "phoneNumber", "userRecordName")
 

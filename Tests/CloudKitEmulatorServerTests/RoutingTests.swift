@@ -29,8 +29,8 @@ struct RoutingTests {
     func endpointsNotServedYetDoNotPretend(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             for endpoint in [
-                "records/resolve", "records/accept", "users/discover", "users/lookup/email", "users/lookup/id",
-                "users/lookup/contacts", "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
+                "records/resolve", "records/accept",
+                "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
                 "assets/upload", "assets/rereference",
             ] {
                 let reply = try await emulator.post(endpoint, as: .user, "{}")

@@ -72,7 +72,7 @@ struct ContractTests {
 
 /// The rules about what the emulator of this release serves.
 private let servedRules = CloudKitContract.rules.filter {
-    $0.requires.isDisjoint(with: [.userDiscovery, .deviceTokens])
+    $0.requires.isDisjoint(with: [.deviceTokens])
 }
 
 extension CloudKitContract.Outcome {

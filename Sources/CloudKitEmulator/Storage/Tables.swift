@@ -88,6 +88,7 @@ enum Tables {
                     """
             )
         }
+        migrator.registerMigration("discovery of users", migrate: createTablesOfDiscovery)
         return migrator
     }
 }

@@ -1,5 +1,12 @@
 public import CloudKitModel
 import GRDB
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A user as `users/current` (deprecated) describes one.
 public struct CurrentUser: Hashable, Sendable {
@@ -22,9 +29,11 @@ extension CloudKitEmulator {
     /// Makes a person who can sign in.
     ///
     /// - Parameters:
-    ///   - nameComponents: What `users/caller` says of the person's name. A person without names is not discoverable.
+    ///   - nameComponents: The person's name.
     ///   - emailAddress: The address of the account.
     ///   - phoneNumber: The number of the account.
+    ///   - isDiscoverable: Whether the person lets the app see them: their name in `users/caller`, and themselves in what
+    ///     others ask of `users/discover`.
     ///   - userRecordName: The person's user record name, `_` and 32 hexadecimal digits; `nil` makes a new one. A person
     ///     of that name who is there already gets the new names and addresses.
     /// - Returns: The user record name.
@@ -34,6 +43,7 @@ extension CloudKitEmulator {
         _ nameComponents: NameComponents? = nil,
         emailAddress: String? = nil,
         phoneNumber: String? = nil,
+        isDiscoverable: Bool = true,
         userRecordName: String? = nil
     ) throws(EmulatorError) -> String {
         let name = userRecordName ?? "_" + identifiers.hex(16)
@@ -42,8 +52,15 @@ extension CloudKitEmulator {
         }
         try write { db in
             try db.execute(
-                sql: "INSERT OR REPLACE INTO user VALUES (?, ?, ?, ?, ?)",
-                arguments: [name, nameComponents?.givenName, nameComponents?.familyName, emailAddress, phoneNumber]
+                sql: """
+                    INSERT OR REPLACE INTO user
+                        (name, given_name, family_name, email_address, phone_number, name_components, discoverable)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    name, nameComponents?.givenName, nameComponents?.familyName, emailAddress, phoneNumber,
+                    try nameComponents.map { Data(try JSONWriter.bytes(of: $0)) }, isDiscoverable,
+                ]
             )
         }
         return name
@@ -59,33 +76,37 @@ extension CloudKitEmulator {
     /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a server-to-server key (observed
     ///   live).
     public func fetchCaller(as caller: Caller) throws(EmulatorError) -> UserIdentity {
-        let user = try currentUser(caller)
-        var identity = UserIdentity(userRecordName: user.userRecordName)
-        if user.firstName != nil || user.lastName != nil {
-            identity.nameComponents = NameComponents(givenName: user.firstName, familyName: user.lastName)
-        }
-        return identity
+        let person = try signedInPerson(caller)
+        return UserIdentity(
+            userRecordName: person.userRecordName,
+            nameComponents: person.isDiscoverable ? person.nameComponents : nil
+        )
     }
 
     /// Who asks (`users/current`, deprecated: use ``fetchCaller(as:)``).
     ///
     /// - Throws: The same as ``fetchCaller(as:)``.
     public func fetchCurrentUser(as caller: Caller) throws(EmulatorError) -> CurrentUser {
-        try currentUser(caller)
+        let identity = try fetchCaller(as: caller)
+        return CurrentUser(
+            userRecordName: identity.userRecordName ?? "",
+            firstName: identity.nameComponents?.givenName,
+            lastName: identity.nameComponents?.familyName
+        )
     }
 
-    private func currentUser(_ caller: Caller) throws(EmulatorError) -> CurrentUser {
+    /// The person who is signed in.
+    private func signedInPerson(_ caller: Caller) throws(EmulatorError) -> Person {
+        let name = try signedInUser(caller)
+        return try read { db in try Person.fetch(name, db) } ?? Person(userRecordName: name)
+    }
+
+    /// The user record name of the person who is signed in.
+    func signedInUser(_ caller: Caller) throws(EmulatorError) -> String {
         switch caller {
         case .anonymous: throw .authenticationRequired
         case .serverKey: throw .authenticationFailed
-        case .user(let name):
-            let row = try read { db in
-                try Row.fetchOne(
-                    db.cachedStatement(sql: "SELECT given_name, family_name FROM user WHERE name = ?"),
-                    arguments: [name]
-                ).map { row -> (String?, String?) in (row[0], row[1]) }
-            }
-            return CurrentUser(userRecordName: name, firstName: row?.0, lastName: row?.1)
+        case .user(let name): return name
         }
     }
 

@@ -20,8 +20,10 @@ struct Endpoints: Sendable {
         try handlers.registerHandlers(on: registrations, configuration: Configuration(jsonEncodingOptions: []))
         for (handler, method, path) in registrations.all where !Self.isUnserved(path) {
             try add(handler, method, path)
-            // A list answers POST with the body `{}`, too: so Apple's web apps ask (recorded for zones/list).
-            if method == .get { try add({ try await handler($0.asGet, nil, $2) }, .post, path) }
+            // A list answers POST with the body `{}`, too: so Apple's web apps ask (recorded for zones/list). With
+            // users/discover that is another operation.
+            let hasPost = registrations.all.contains { $0.path == path && $0.method == .post }
+            if method == .get, !hasPost { try add({ try await handler($0.asGet, nil, $2) }, .post, path) }
         }
         for path in Set(routes.map(\.path)).sorted() { routes.append(Route(method: .options, path: path)) }
     }

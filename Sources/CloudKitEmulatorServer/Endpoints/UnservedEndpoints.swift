@@ -5,7 +5,6 @@ import CloudKitWebServices
 extension Endpoints {
     private static let unserved = [
         "/records/resolve", "/records/accept",
-        "/users/discover", "/users/lookup/email", "/users/lookup/id", "/users/lookup/contacts",
         "/subscriptions/list", "/subscriptions/lookup", "/subscriptions/modify",
         "/assets/upload", "/assets/rereference",
         "/tokens/create", "/tokens/register",
@@ -23,30 +22,6 @@ extension EndpointHandlers {
     }
 
     func acceptShares(_ input: Operations.AcceptShares.Input) async throws -> Operations.AcceptShares.Output {
-        throw EmulatorError.noHandler
-    }
-
-    func discoverUsers(_ input: Operations.DiscoverUsers.Input) async throws -> Operations.DiscoverUsers.Output {
-        throw EmulatorError.noHandler
-    }
-
-    func discoverAllUsers(
-        _ input: Operations.DiscoverAllUsers.Input
-    ) async throws -> Operations.DiscoverAllUsers.Output {
-        throw EmulatorError.noHandler
-    }
-
-    func lookupUsersByEmail(
-        _ input: Operations.LookupUsersByEmail.Input
-    ) async throws -> Operations.LookupUsersByEmail.Output {
-        throw EmulatorError.noHandler
-    }
-
-    func lookupUsersByID(_ input: Operations.LookupUsersByID.Input) async throws -> Operations.LookupUsersByID.Output {
-        throw EmulatorError.noHandler
-    }
-
-    func lookupContacts(_ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output {
         throw EmulatorError.noHandler
     }
 

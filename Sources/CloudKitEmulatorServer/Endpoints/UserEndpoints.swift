@@ -26,4 +26,70 @@ extension EndpointHandlers {
         )
         return .ok(.init(body: .json(reply)))
     }
+
+    func discoverUsers(_ input: Operations.DiscoverUsers.Input) async throws -> Operations.DiscoverUsers.Output {
+        let request = try input.body.json
+        let users = try emulator.discoverUsers(
+            request.lookupInfos,
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            as: caller
+        )
+        return .ok(.init(body: .json(.init(users: users))))
+    }
+
+    func discoverAllUsers(
+        _ input: Operations.DiscoverAllUsers.Input
+    ) async throws -> Operations.DiscoverAllUsers.Output {
+        let users = try emulator.discoverAllUsers(
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            as: caller
+        )
+        return .ok(.init(body: .json(.init(users: users))))
+    }
+
+    // The deprecated endpoints find the same users, and describe them as they did before there were identities.
+
+    func lookupUsersByEmail(
+        _ input: Operations.LookupUsersByEmail.Input
+    ) async throws -> Operations.LookupUsersByEmail.Output {
+        let request = try input.body.json
+        let users = try emulator.lookupUsers(
+            request.users,
+            by: \.emailAddress,
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            as: caller
+        )
+        return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
+    }
+
+    func lookupUsersByID(_ input: Operations.LookupUsersByID.Input) async throws -> Operations.LookupUsersByID.Output {
+        let request = try input.body.json
+        let users = try emulator.lookupUsers(
+            request.users,
+            by: \.userRecordName,
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            as: caller
+        )
+        return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
+    }
+
+    func lookupContacts(_ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output {
+        let users = try emulator.discoverAllUsers(
+            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            as: caller
+        )
+        return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
+    }
+}
+
+extension Components.Schemas.User {
+    /// An identity in the older form. Only a lookup by address tells an address: the one that was asked for.
+    fileprivate init(_ identity: UserIdentity) {
+        self.init(
+            userRecordName: identity.userRecordName,
+            firstName: identity.nameComponents?.givenName,
+            lastName: identity.nameComponents?.familyName,
+            emailAddress: identity.lookupInfo?.emailAddress
+        )
+    }
 }

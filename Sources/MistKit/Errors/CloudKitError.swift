@@ -67,7 +67,7 @@ public struct CloudKitError: Error, Sendable {
     /// that no response caused.
     public var httpStatus: HTTPResponse.Status?
 
-    /// The record, zone or subscription of a batch that failed; `nil` when the request as a whole failed.
+    /// The record, zone, subscription or person of a batch that failed; `nil` when the request as a whole failed.
     public var item: Item?
 
     /// The operation that failed, by its name in the protocol's OpenAPI document, such as `modifyRecords`.
@@ -115,6 +115,8 @@ public struct CloudKitError: Error, Sendable {
         case zone(name: String)
         /// A subscription, by identifier.
         case subscription(id: String)
+        /// A person, by the address, telephone number or record name that was looked up.
+        case user(String)
     }
 
     /// Whether the same request may succeed later without a change: throttling, a busy zone, a service that is down, a
@@ -141,6 +143,7 @@ extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
         case .record(let name): text += " for record \(name)"
         case .zone(let name): text += " for zone \(name)"
         case .subscription(let id): text += " for subscription \(id)"
+        case .user(let lookup): text += " for user \(lookup)"
         case nil: break
         }
         text += ": \(message)"

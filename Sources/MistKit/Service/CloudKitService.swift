@@ -43,6 +43,9 @@ public import OpenAPISwiftRuntime
 ///
 /// ### People
 /// - ``fetchCaller()``
+/// - ``discoverUser(_:)``
+/// - ``discoverUsers(_:)``
+/// - ``discoverAllUsers()``
 public struct CloudKitService: Sendable {
     /// The container's identifier, such as `iCloud.com.example.app`.
     public let containerIdentifier: String

@@ -70,7 +70,7 @@ public struct ContractTarget: Sendable {
     public var hasOpenSchema = true
     /// How long a query has to wait until it finds what was saved before: nothing here, some seconds on the service.
     public var indexDelay = Duration.zero
-    /// Whether there is users/discover, which this package's emulator does not serve yet.
+    /// Whether there is users/discover.
     public var servesUserDiscovery = true
     /// Whether there are device tokens, which this package's emulator does not serve yet.
     public var servesDeviceTokens = true

@@ -16,7 +16,11 @@ extension RunningEmulator {
     /// - Returns: The target. Each call makes a second user of its own.
     /// - Throws: An `EmulatorError` when the storage fails.
     public func contractTarget(through transport: (any ClientTransport)? = nil) throws -> ContractTarget {
-        let secondUser = try rules.createUser(NameComponents(givenName: "Tom", familyName: "Clark"))
+        let emailAddress = "tom-\(rules.identifiers.uuid())@example.com"
+        let secondUser = try rules.createUser(
+            NameComponents(givenName: "Tom", familyName: "Clark"),
+            emailAddress: emailAddress
+        )
         var target = ContractTarget(
             serverURL: serverURL,
             transport: transport ?? self.transport,
@@ -24,12 +28,12 @@ extension RunningEmulator {
             environment: environment.rawValue,
             apiToken: apiToken
         )
-        target.user = ContractTarget.User(webAuthToken: webAuthToken)
+        target.user = ContractTarget.User(webAuthToken: webAuthToken, emailAddress: "mei@example.com")
         target.secondUser = ContractTarget.User(
-            webAuthToken: try rules.issueWebAuthToken(for: secondUser, container: containerIdentifier)
+            webAuthToken: try rules.issueWebAuthToken(for: secondUser, container: containerIdentifier),
+            emailAddress: emailAddress
         )
         target.serverKey = ContractTarget.ServerKey(keyID: serverKeyID, privateKeyPEM: serverKeyPEM)
-        target.servesUserDiscovery = false
         target.servesDeviceTokens = false
         return target
     }

@@ -33,6 +33,91 @@ let userRules: [ContractRule] = [
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .secondUser))
         try reply.expect(.including(["userRecordName": .text(otherThan: one)]))
     },
+    ContractRule(
+        60,
+        "users/discover finds a user by address, and says by what",
+        "AJ",
+        requires: [.user, .secondUser, .userDiscovery]
+    ) { session in
+        guard let address = session.target.secondUser?.emailAddress else { return }
+        let caller = try await session.get("users/caller", in: .publicDatabase(as: .secondUser))
+        let name = try caller.text("userRecordName")
+        let lookup: JSONValue = ["emailAddress": .string(address)]
+        let reply = try await session.post(
+            "users/discover",
+            ["lookupInfos": [lookup, ["userRecordName": .string(name)]]],
+            in: .publicDatabase(as: .user)
+        )
+        let found = JSONPattern.including(
+            ["userRecordName": .value(.string(name))],
+            optional: ["nameComponents": .including([:]), "lookupInfo": .including([:])]
+        )
+        try reply.expect(.including(["users": .array([found, found])], without: ["serverErrorCode"]))
+    },
+    ContractRule(
+        60,
+        "users/discover does not fail for those it does not find",
+        "AU",
+        requires: [.user, .userDiscovery]
+    ) {
+        session in
+        let reply = try await session.post(
+            "users/discover",
+            ["lookupInfos": [["emailAddress": .string(session.unique("nobody") + "@example.com")]]],
+            in: .publicDatabase(as: .user)
+        )
+        try reply.expect(.including(["users": .anything], without: ["serverErrorCode"]))
+        let users = reply.body?["users"]?.arrayValue ?? []
+        try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue == nil }, "nobody")
+    },
+    ContractRule(
+        61,
+        "GET users/discover lists identities, or fails as it was seen to",
+        "AU",
+        requires: [.user, .userDiscovery]
+    ) {
+        session in
+        let reply = try await session.get("users/discover", in: .publicDatabase(as: .user))
+        if reply.status == 500 {
+            try reply.expectError("INTERNAL_ERROR")
+        } else {
+            try reply.expect(.including(["users": .anything], without: ["serverErrorCode"]))
+        }
+    },
+    ContractRule(
+        62,
+        "the deprecated lookups describe users by first and last name",
+        "A",
+        requires: [.user, .secondUser, .userDiscovery]
+    ) { session in
+        guard let address = session.target.secondUser?.emailAddress else { return }
+        let caller = try await session.get("users/caller", in: .publicDatabase(as: .secondUser))
+        let name = try caller.text("userRecordName")
+        let place = Place.publicDatabase(as: .user)
+        let byAddress = JSONPattern.object(
+            JSONPattern.Members(
+                required: ["userRecordName": .value(.string(name)), "emailAddress": .value(.string(address))],
+                optional: ["firstName": .text, "lastName": .text]
+            )
+        )
+        try await session.post("users/lookup/email", ["users": [["emailAddress": .string(address)]]], in: place)
+            .expect(.including(["users": .array([byAddress])]))
+        let byName = JSONPattern.object(
+            JSONPattern.Members(
+                required: ["userRecordName": .value(.string(name))],
+                optional: ["firstName": .text, "lastName": .text]
+            )
+        )
+        try await session.post("users/lookup/id", ["users": [["userRecordName": .string(name)]]], in: place)
+            .expect(.including(["users": .array([byName])]))
+    },
+    ContractRule(49, "users are looked for by people alone", "L", requires: [.serverKey, .userDiscovery]) { session in
+        let body: JSONValue = ["lookupInfos": [["emailAddress": "nobody@example.com"]]]
+        try await session.post("users/discover", body, in: .publicDatabase(as: .serverKey))
+            .expectError("AUTHENTICATION_FAILED")
+        try await session.post("users/discover", body, in: .publicDatabase(as: .apiToken))
+            .expectError("AUTHENTICATION_REQUIRED")
+    },
     ContractRule(100, "what a user creates carries the user's record name", "A") { session in
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         let zone = try await session.makeZone()

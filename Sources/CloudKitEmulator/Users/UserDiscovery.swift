@@ -1,0 +1,181 @@
+public import CloudKitModel
+import GRDB
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloudKitEmulator {
+    /// Finds users by address, telephone number or user record name (`users/discover`, POST).
+    ///
+    /// ```swift
+    /// try emulator.discoverUsers([LookupInfo(emailAddress: "ann@example.com")], in: address, as: .user(ben))
+    /// // [{"userRecordName":"_8e1c…","nameComponents":{"givenName":"Ann"},"lookupInfo":{"emailAddress":"ann@example.com"}}]
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - lookups: Whom to look for, each by one of the three.
+    ///   - address: The container's public database.
+    ///   - caller: Who asks.
+    /// - Returns: Who was found, in the order of the lookups, each with the lookup that found them. Those who do not let
+    ///   themselves be discovered are as unknown as those who do not exist; what becomes of them,
+    ///   ``EmulatorConfiguration/Unsettled/usersNotFound`` says.
+    /// - Throws: `BAD_REQUEST` for another database (observed live) and for a lookup by nothing,
+    ///   `AUTHENTICATION_REQUIRED`, `AUTHENTICATION_FAILED` for a server-to-server key (observed live).
+    public func discoverUsers(
+        _ lookups: [LookupInfo],
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [UserIdentity] {
+        try checkDiscovery(in: address, as: caller)
+        return try read { db in
+            try lookups.compactMap { lookup in
+                guard let column = lookup.column else {
+                    throw EmulatorError.badRequest(
+                        "a lookup needs an emailAddress, a phoneNumber or a userRecordName"
+                    )
+                }
+                if let person = try Person.find(column, db), person.isDiscoverable {
+                    return person.identity(foundBy: lookup)
+                }
+                switch configuration.unsettled.usersNotFound {
+                case .omitted: return nil
+                case .withoutName: return UserIdentity(lookupInfo: lookup)
+                }
+            }
+        }
+    }
+
+    /// Lists everybody who can be discovered, but for the caller (`users/discover`, GET; `users/lookup/contacts`).
+    ///
+    /// The service lists people of the caller's address book; here everybody is in everybody's.
+    ///
+    /// - Parameters:
+    ///   - address: The container's public database.
+    ///   - caller: Who asks.
+    /// - Returns: Their identities, in the order of their user record names.
+    /// - Throws: What ``discoverUsers(_:in:as:)`` throws; `INTERNAL_ERROR` where
+    ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` wants it so.
+    public func discoverAllUsers(
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [UserIdentity] {
+        let user = try checkDiscovery(in: address, as: caller)
+        guard configuration.unsettled.discoverAllUsers == .listsUsers else {
+            throw EmulatorError(.internalError, "internal error")
+        }
+        return try read { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: "SELECT \(Person.columns) FROM user WHERE discoverable AND name <> ? ORDER BY name"
+                ),
+                arguments: [user]
+            ).map { try Person($0).identity() }
+        }
+    }
+
+    /// Finds users by one property alone (`users/lookup/email` and `users/lookup/id`, deprecated: use
+    /// ``discoverUsers(_:in:as:)``).
+    ///
+    /// - Throws: What ``discoverUsers(_:in:as:)`` throws, `BAD_REQUEST` also for a lookup without the property.
+    public func lookupUsers(
+        _ lookups: [LookupInfo],
+        by property: KeyPath<LookupInfo, String?>,
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [UserIdentity] {
+        for lookup in lookups where lookup[keyPath: property] == nil {
+            throw .badRequest("BadRequestException: Unexpected input")
+        }
+        return try discoverUsers(lookups, in: address, as: caller).filter { $0.userRecordName != nil }
+    }
+
+    @discardableResult
+    private func checkDiscovery(in address: DatabaseAddress, as caller: Caller) throws(EmulatorError) -> String {
+        guard address.scope == .public else { throw .notApplicable(in: address.scope) }
+        return try signedInUser(caller)
+    }
+}
+
+/// Somebody who can sign in: a row of `user`.
+struct Person {
+    let userRecordName: String
+    var nameComponents: NameComponents?
+    var emailAddress: String?
+    var phoneNumber: String?
+    var isDiscoverable = true
+
+    static let columns = "name, given_name, family_name, email_address, phone_number, name_components, discoverable"
+
+    init(userRecordName: String) {
+        self.userRecordName = userRecordName
+    }
+
+    init(_ row: Row) throws {
+        userRecordName = row[0]
+        emailAddress = row[3]
+        phoneNumber = row[4]
+        isDiscoverable = row[6]
+        if let json = row[5] as Data? {
+            nameComponents = try JSONReader.read(NameComponents.self, from: Array(json))
+        } else if row[1] != nil || row[2] != nil {
+            nameComponents = NameComponents(givenName: row[1], familyName: row[2])
+        }
+    }
+
+    static func fetch(_ userRecordName: String, _ db: Database) throws -> Person? {
+        try find(("name", userRecordName), db)
+    }
+
+    fileprivate static func find(_ column: (name: String, value: String), _ db: Database) throws -> Person? {
+        // Addresses are the same in capitals. Should two people have one address, the first is meant.
+        let collation = column.name == "email_address" ? " COLLATE NOCASE" : ""
+        return try Row.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT \(columns) FROM user WHERE \(column.name) = ?\(collation) ORDER BY name LIMIT 1"
+            ),
+            arguments: [column.value]
+        ).map(Person.init)
+    }
+
+    /// Finds the person whom a lookup means; whether they let themselves be found is for the caller to ask.
+    static func find(_ lookup: LookupInfo, _ db: Database) throws -> Person? {
+        try lookup.column.flatMap { try find($0, db) }
+    }
+
+    /// What others see.
+    func identity(foundBy lookup: LookupInfo? = nil) -> UserIdentity {
+        UserIdentity(
+            userRecordName: userRecordName,
+            nameComponents: isDiscoverable ? nameComponents : nil,
+            lookupInfo: lookup
+        )
+    }
+}
+
+extension LookupInfo {
+    /// The column of `user` to look in, and for what.
+    fileprivate var column: (name: String, value: String)? {
+        if let userRecordName { return ("name", userRecordName) }
+        if let emailAddress { return ("email_address", emailAddress) }
+        if let phoneNumber { return ("phone_number", phoneNumber) }
+        return nil
+    }
+}
+
+extension Tables {
+    /// Full names, and whether people can be discovered.
+    static func createTablesOfDiscovery(in db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE user ADD COLUMN name_components BLOB;
+                ALTER TABLE user ADD COLUMN discoverable INTEGER NOT NULL DEFAULT 1;
+                CREATE INDEX user_email_address ON user (email_address COLLATE NOCASE);
+                CREATE INDEX user_phone_number ON user (phone_number);
+                """
+        )
+    }
+}

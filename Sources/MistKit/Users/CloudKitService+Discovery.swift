@@ -1,0 +1,129 @@
+import CloudKitWebServices
+import OpenAPISwiftRuntime
+
+extension CloudKitService {
+    /// Finds a person by e-mail address, telephone number or user record name.
+    ///
+    /// ```swift
+    /// let ann = try await service.discoverUser(.emailAddress("ann@example.com"))
+    /// // POST /database/1/iCloud.com.example/development/public/users/discover
+    /// // {"lookupInfos":[{"emailAddress":"ann@example.com"}]}
+    /// print(ann.nameComponents?.givenName)  // Optional("Ann")
+    /// ```
+    ///
+    /// - Parameter lookup: Whom to look for.
+    /// - Returns: The person's user record name, and their name.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` for somebody who does not use the app's container, or does not
+    ///   allow the app to find them; nobody can tell which.
+    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` where nobody is signed in,
+    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
+    public func discoverUser(_ lookup: LookupInfo) async throws(CloudKitError) -> UserIdentity {
+        try await discoverUsers([lookup])[0].get()
+    }
+
+    /// Finds people by e-mail address, telephone number or user record name.
+    ///
+    /// ```swift
+    /// let results = try await service.discoverUsers([.emailAddress("ann@example.com"), .phoneNumber("+4712345678")])
+    /// // POST /database/1/iCloud.com.example/development/public/users/discover
+    /// // {"lookupInfos":[{"emailAddress":"ann@example.com"},{"phoneNumber":"+4712345678"}]}
+    /// ```
+    ///
+    /// - Parameter lookups: Whom to look for, each by one of the three. More than 200 are sent in several requests.
+    /// - Returns: One result per lookup, in their order: the person, or ``CloudKitError/Code-swift.struct/notFound`` as with
+    ///   ``discoverUser(_:)``.
+    /// - Throws: The error of a request that fails as a whole, and ``CloudKitError/Code-swift.struct/invalidArgument`` for
+    ///   a lookup by nothing.
+    public func discoverUsers(
+        _ lookups: [LookupInfo]
+    ) async throws(CloudKitError) -> [Result<UserIdentity, CloudKitError>] {
+        for (index, lookup) in lookups.enumerated() where lookup.text == nil {
+            throw .invalidArgument(
+                "The lookup at index \(index) has no e-mail address, telephone number or user record name."
+            )
+        }
+        var results: [Result<UserIdentity, CloudKitError>] = []
+        for batch in lookups.split(intoPartsOf: CloudKitDatabase.batchSize) {
+            let reply = try await call("discoverUsers") { client in
+                let response = try await client.discoverUsers(
+                    path: path(to: .public),
+                    body: .json(.init(lookupInfos: Array(batch)))
+                ).ok
+                return Reply(
+                    try response.body.json.users ?? [],
+                    operation: "discoverUsers",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
+            }
+            results += DiscoveredUsers.align(reply, with: Array(batch))
+        }
+        return results
+    }
+
+    /// Lists the people of the caller's address book who use the app and allow it to find them.
+    ///
+    /// ```swift
+    /// let friends = try await service.discoverAllUsers()
+    /// // GET /database/1/iCloud.com.example/development/public/users/discover
+    /// ```
+    ///
+    /// Apple's page documents this, and Apple's own client asks it; all that was ever seen of the live service is
+    /// ``CloudKitError/Code-swift.struct/internalError``. Have ``discoverUsers(_:)`` at hand.
+    ///
+    /// - Returns: Their identities.
+    /// - Throws: What ``discoverUser(_:)`` throws.
+    public func discoverAllUsers() async throws(CloudKitError) -> [UserIdentity] {
+        try await call("discoverAllUsers") { client in
+            try await client.discoverAllUsers(path: path(to: .public)).ok.body.json
+        }.users ?? []
+    }
+}
+
+/// Which of the people that a response names belongs to which lookup.
+///
+/// No page says what becomes of those who are not found: they may be missing from the list, or stand in it without a
+/// user record name.
+private enum DiscoveredUsers {
+    static func align(
+        _ reply: Reply<[UserIdentity]>,
+        with lookups: [LookupInfo]
+    ) -> [Result<UserIdentity, CloudKitError>] {
+        let users = reply.body
+        return lookups.enumerated().map { index, lookup in
+            var found = users.first { $0.isFound(by: lookup) }
+            if found == nil, users.count == lookups.count, users[index].lookupInfo == nil { found = users[index] }
+            if let found, found.userRecordName != nil { return .success(found) }
+            return .failure(.userNotFound(lookup).from(reply.origin))
+        }
+    }
+}
+
+extension UserIdentity {
+    /// Whether this is the answer to a lookup.
+    fileprivate func isFound(by lookup: LookupInfo) -> Bool {
+        if let name = lookup.userRecordName, name == userRecordName { return true }
+        guard let lookupInfo else { return false }
+        return lookupInfo.userRecordName == lookup.userRecordName && lookupInfo.phoneNumber == lookup.phoneNumber
+            && lookupInfo.emailAddress?.lowercased() == lookup.emailAddress?.lowercased()
+    }
+}
+
+extension LookupInfo {
+    /// What is looked up, as errors print it.
+    var text: String? { userRecordName ?? emailAddress ?? phoneNumber }
+}
+
+extension CloudKitError {
+    fileprivate static func userNotFound(_ lookup: LookupInfo) -> CloudKitError {
+        let text = lookup.text ?? ""
+        var error = CloudKitError(
+            code: .notFound,
+            message: """
+                Nobody can be discovered by \(text). Either nobody has it in their iCloud account, or they do not use this \
+                app, or they do not allow it to find them. People can still be invited to a share by it.
+                """
+        )
+        error.item = .user(text)
+        return error
+    }
+}

@@ -1,0 +1,102 @@
+import CloudKitEmulator
+import CloudKitModel
+import MistKit
+import MistTesting
+import Testing
+
+/// People find each other, as far as they let themselves be found.
+struct UserDiscoveryTests {
+    @Test(arguments: EmulatorConnection.allCases)
+    func peopleAreFoundByWhateverOthersKnowOfThem(connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let name = NameComponents(givenName: "Ann", middleName: "B.", familyName: "Example")
+            let ann = try emulator.rules.createUser(name, emailAddress: "ann@example.com", phoneNumber: "+4712345678")
+            try emulator.rules.createUser(emailAddress: "shy@example.com", isDiscoverable: false)
+            let service = emulator.service(as: .user)
+
+            let lookups: [LookupInfo] = [
+                .emailAddress("Ann@Example.com"), .emailAddress("nobody@example.com"), .phoneNumber("+4712345678"),
+                .emailAddress("shy@example.com"), .userRecordName(ann),
+            ]
+            let results = try await service.discoverUsers(lookups)
+            #expect(
+                results.map { summary($0) { $0.userRecordName == ann && $0.nameComponents == name ? "Ann" : "?" } }
+                    == ["Ann", "NOT_FOUND nobody@example.com", "Ann", "NOT_FOUND shy@example.com", "Ann"]
+            )
+            let all = try await service.discoverAllUsers()
+            #expect(all.map(\.userRecordName) == [ann])
+            let error = try await failure { () async throws(CloudKitError) in
+                try await service.discoverUser(.phoneNumber("1"))
+            }
+            #expect(error.item == .user("1"))
+            #expect(error.requestUUID != nil)
+        }
+    }
+
+    @Test func whoIsNotFoundMayStandInTheReplyAllTheSame() async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.unsettled.usersNotFound = .withoutName
+        configuration.unsettled.discoverAllUsers = .fails
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let service = emulator.service(as: .user)
+            let results = try await service.discoverUsers([
+                .emailAddress("nobody@example.com"), .emailAddress("mei@example.com"),
+            ])
+            #expect(results.map { summary($0) } == ["NOT_FOUND nobody@example.com", "ok"])
+            let error = try await failure { () async throws(CloudKitError) in try await service.discoverAllUsers() }
+            #expect(error.code == .internalError)
+        }
+    }
+
+    @Test func aLookupNeedsSomethingToLookFor() async throws {
+        try await withCloudKitEmulator { emulator in
+            let error = try await failure { () async throws(CloudKitError) in
+                try await emulator.service(as: .user).discoverUsers([.emailAddress("mei@example.com"), LookupInfo()])
+            }
+            #expect(error.code == .invalidArgument)
+            #expect(error.message.contains("index 1"))
+        }
+    }
+
+    @Test(arguments: [
+        (RunningEmulator.Identity.apiToken, "AUTHENTICATION_REQUIRED"), (.serverKey, "AUTHENTICATION_FAILED"),
+    ])
+    func onlyPeopleMayLookForPeople(identity: RunningEmulator.Identity, code: String) async throws {
+        try await withCloudKitEmulator { emulator in
+            let error = try await failure { () async throws(CloudKitError) in
+                try await emulator.service(as: identity).discoverUser(.emailAddress("mei@example.com"))
+            }
+            #expect(error.code.description == code)
+        }
+    }
+
+    @Test func whoLetsNobodySeeThemHasNoNameInTheApp() async throws {
+        try await withCloudKitEmulator { emulator in
+            let service = emulator.service(as: .user)
+            #expect(try await service.fetchCaller().nameComponents?.familyName == "Chen")
+            try emulator.rules.createUser(
+                NameComponents(givenName: "Mei", familyName: "Chen"),
+                isDiscoverable: false,
+                userRecordName: emulator.userRecordName
+            )
+            #expect(try await service.fetchCaller() == UserIdentity(userRecordName: emulator.userRecordName))
+        }
+    }
+
+    @available(*, deprecated)
+    @Test func theDeprecatedEndpointsFindTheSamePeople() async throws {
+        try await withCloudKitEmulator { emulator in
+            let ann = try emulator.rules.createUser(NameComponents(givenName: "Ann"), emailAddress: "ann@example.com")
+            let service = emulator.service(as: .user)
+            let identity = UserIdentity(userRecordName: ann, nameComponents: NameComponents(givenName: "Ann"))
+            var byAddress = identity
+            byAddress.lookupInfo = .emailAddress("ann@example.com")
+            #expect(
+                try await service.lookupUsers(emailAddresses: ["ann@example.com", "no@example.com"]) == [byAddress]
+            )
+            #expect(try await service.lookupUsers(userRecordNames: [ann]) == [identity])
+            #expect(try await service.lookupContacts() == [identity])
+            #expect(try await service.fetchCurrentUser().nameComponents?.givenName == "Mei")
+        }
+    }
+}
