@@ -59,6 +59,8 @@ extension CommandError {
         case .record(let name): text = "Record \(name): \(text)"
         case .zone(let name): text = "Zone \(name): \(text)"
         case .subscription(let id): text = "Subscription \(id): \(text)"
+        case .user(let lookup): text = "User \(lookup): \(text)"
+        case .share(let shortGUID): text = "Share \(shortGUID): \(text)"
         case nil: break
         }
         var details: [String] = []

@@ -117,6 +117,8 @@ public struct CloudKitError: Error, Sendable {
         case subscription(id: String)
         /// A person, by the address, telephone number or record name that was looked up.
         case user(String)
+        /// A share, by the short GUID that its link ends with.
+        case share(shortGUID: String)
     }
 
     /// Whether the same request may succeed later without a change: throttling, a busy zone, a service that is down, a
@@ -144,6 +146,7 @@ extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
         case .zone(let name): text += " for zone \(name)"
         case .subscription(let id): text += " for subscription \(id)"
         case .user(let lookup): text += " for user \(lookup)"
+        case .share(let shortGUID): text += " for share \(shortGUID)"
         case nil: break
         }
         text += ": \(message)"

@@ -56,7 +56,7 @@ func summary<Success>(
     case .failure(let error):
         switch error.item {
         case .record(let name), .zone(let name): return "\(error.code) \(name)"
-        case .subscription(let id), .user(let id): return "\(error.code) \(id)"
+        case .subscription(let id), .user(let id), .share(let id): return "\(error.code) \(id)"
         case nil: return "\(error.code)"
         }
     }
