@@ -50,6 +50,9 @@ public final class AdaptiveTokenManager: TokenManager {
         rotation.adopt(from: response, session: request.session)
     }
 
+    /// One request after the other while there is a person, as each response brings the next token.
+    public var sendsOneAtATime: Bool { isSignedIn }
+
     /// Whether requests go out for a person.
     public var isSignedIn: Bool { rotation.current.token != nil }
 

@@ -38,6 +38,13 @@ public protocol TokenManager: Sendable {
     ///   - response: Status and header fields.
     ///   - request: The attempt that ``authenticate(_:)`` left, its ``OutgoingRequest/session`` included.
     func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async
+
+    /// Whether a call about many items shall send its requests one after the other, because each response brings the credential for
+    /// the next one; `false` unless you implement it.
+    ///
+    /// Apple's page calls web authentication tokens good for a single use. The service was seen to take old ones too, so
+    /// calls that you make at the same time are not held up by this.
+    var sendsOneAtATime: Bool { get }
 }
 
 extension TokenManager {
@@ -47,4 +54,7 @@ extension TokenManager {
     ///   - response: Status and header fields.
     ///   - request: The attempt that was answered.
     public func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async {}
+
+    /// Any number of requests at a time.
+    public var sendsOneAtATime: Bool { false }
 }

@@ -44,6 +44,9 @@ public final class WebAuthTokenManager: TokenManager {
         rotation.adopt(from: response, session: request.session)
     }
 
+    /// One request after the other, as each response brings the next token.
+    public var sendsOneAtATime: Bool { true }
+
     /// Goes on with another token, after the person signed in again.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.

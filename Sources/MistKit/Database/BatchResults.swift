@@ -1,30 +1,20 @@
 extension CloudKitDatabase {
-    /// Sends items in as many requests as needed, one after the other, and puts one result per item in their order.
-    ///
-    /// When a request fails as a whole after others succeeded, what these did must not get lost: the items of that
-    /// request and of those that are then not sent have its error.
-    func inBatches<Item, ItemResult: BatchItemResult>(
+    /// Reads items in as many requests as needed, and gives one result for each, in their order.
+    func inBatches<Item: Sendable, ItemResult: BatchItemResult>(
         of items: [Item],
-        named name: KeyPath<Item, String?>,
-        send: (ArraySlice<Item>) async throws(CloudKitError) -> Reply<[ItemResult]>
+        named name: @escaping @Sendable (Item) -> String?,
+        send: @escaping @Sendable ([Item]) async throws(CloudKitError) -> Reply<[ItemResult]>
     ) async throws(CloudKitError) -> [Result<ItemResult.Value, CloudKitError>] {
-        var results: [Result<ItemResult.Value, CloudKitError>] = []
-        results.reserveCapacity(items.count)
-        for batch in items.split(intoPartsOf: Self.batchSize) {
-            let names = batch.map { $0[keyPath: name] }
-            do throws(CloudKitError) {
-                results += BatchResults.align(try await send(batch), with: names)
-            } catch  where error.code == .atomicError && error.item == nil {
-                // Apple's table of codes has an atomic failure as the failure of the whole request; others saw it in each
-                // item. Here it is always the latter.
-                results += names.map { .failure(error.about($0)) }
-            } catch {
-                guard !results.isEmpty else { throw error }
-                results += items[batch.startIndex...].map { .failure(error.about($0[keyPath: name])) }
-                return results
+        try await BatchSender<Item, ItemResult.Value>(
+            items: items,
+            retrier: service.retrier,
+            parts: items.parts(ofAtMost: Self.batchSize),
+            concurrency: service.concurrency,
+            about: { error, item in error.about(name(item)) },
+            send: { (batch) async throws(CloudKitError) in
+                BatchResults.align(try await send(batch), with: batch.map(name))
             }
-        }
-        return results
+        ).results()
     }
 }
 
@@ -46,8 +36,8 @@ struct ResponseOrigin {
 }
 
 /// One item of a response's list: a record, typed or not, or why there is none.
-protocol BatchItemResult {
-    associatedtype Value
+protocol BatchItemResult: SendableMetatype {
+    associatedtype Value: Sendable
 
     /// The record's name, as far as the service gave it.
     var recordName: String? { get }

@@ -22,13 +22,17 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - records: The records as they were fetched, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    /// - Returns: One result per record, in their order.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func delete(
         _ records: [Record],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
-        try await modify(records.map(RecordOperation.delete), inZone: zone)
+        try await modify(records.map(RecordOperation.delete), inZone: zone, atomic: atomic, progress: progress)
     }
 
     /// Deletes a record by its name, **whatever others wrote to it meanwhile**.
@@ -52,12 +56,16 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - recordNames: The records' names, as many as you like.
     ///   - zone: Their zone; the default zone when `nil`.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per name, in their order.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func forceDelete(
         _ recordNames: [String],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
-        try await modify(recordNames.map(RecordOperation.forceDelete), inZone: zone)
+        try await modify(recordNames.map(RecordOperation.forceDelete), inZone: zone, atomic: atomic, progress: progress)
     }
 }

@@ -16,55 +16,70 @@ extension CloudKitDatabase {
     /// //                {"operationType":"forceDelete","record":{"recordName":"b"}}],"atomic":false}
     /// ```
     ///
-    /// The operations are checked before anything is sent. They are done in order, and one that fails leaves the others
-    /// alone, unless they are atomic.
+    /// The operations are checked before anything is sent. One that fails leaves the others alone, unless they are atomic.
+    ///
+    /// Many operations are sent in several requests, split by the service's limits: 200 operations (Apple's page of limits), and 2 MB
+    /// of JSON (what Apple's framework advises). Up to ``CloudKitService/maximumConcurrentRequests`` are sent at a time; one after the
+    /// other with a web authentication token, and where an operation refers to a record of an earlier request, so that it is there.
+    /// Within a request they are done in order. A request that the service calls too large is sent again in halves.
     ///
     /// - Parameters:
-    ///   - operations: What to do, with at most one operation for a record. More than 200 are sent in several requests.
+    ///   - operations: What to do, with at most one operation for a record, as many as you like.
     ///   - zone: The zone of all the records; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then there can be 200 operations at most. Only custom zones
-    ///     do this.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - desiredKeys: The fields to have in the results; all when `nil`, none when empty.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per operation, in their order: the record with its new change tag, for a deletion with
-    ///   `isDeleted`; or why it failed. Of an atomic batch that failed, each has a failure,
-    ///   ``CloudKitError/Code-swift.struct/atomicError`` where another one was to blame. When a later request of several
-    ///   fails as a whole, its operations and those after them have its error.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes no sense, and the error of the
-    ///   first request when it fails as a whole. Nothing was done then, unless the code is
+    ///   `isDeleted`; or why it failed. A ``CloudKitError/Code-swift.struct/conflict`` carries the service's record
+    ///   (``CloudKitError/serverRecord``). Of an atomic batch that failed, each has a failure,
+    ///   ``CloudKitError/Code-swift.struct/atomicError`` where another one was to blame. When a request fails as a whole after others
+    ///   succeeded, its operations and those that were not sent have its error.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes no sense, and for an atomic batch of more
+    ///   than a request holds; the error of the first request when none was answered. Nothing was done then, unless the code is
     ///   ``CloudKitError/Code-swift.struct/network`` or another that leaves it open.
     public func modify(
         _ operations: [RecordOperation],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
-        desiredKeys: [String]? = nil
+        desiredKeys: [String]? = nil,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
-        if atomic, operations.count > Self.batchSize {
-            throw .invalidArgument(
-                "An atomic batch has \(Self.batchSize) operations at most; this one has \(operations.count)."
-            )
-        }
         try operations.checkForSending()
         var zone = zone
         if zone == nil { zone = try operations.commonZone() }
         var prepared: [RecordOperation] = []
         prepared.reserveCapacity(operations.count)
         for operation in operations { prepared.append(try operation.prepared(forZone: zone)) }
+        let parts = prepared.partsForSending()
+        if atomic, parts.count > 1 { throw .tooLarge(atomic: prepared, maximumCount: Self.batchSize) }
         let requestZone = zone
-        return try await inBatches(of: prepared, named: \.record.recordName) { (batch) async throws(CloudKitError) in
-            try await service.call("modifyRecords") { client in
-                let response = try await client.modifyRecords(
-                    path: path,
-                    body: .json(
-                        .init(operations: Array(batch), zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
+        let sender = BatchSender<RecordOperation, Record>(
+            items: prepared,
+            retrier: service.retrier,
+            parts: parts,
+            isAtomic: atomic,
+            concurrency: prepared.refersBackwards(over: parts) ? 1 : service.concurrency,
+            progress: progress,
+            lostReplies: lostWrites(inZone: requestZone),
+            about: { error, operation in error.about(operation.record.recordName) },
+            send: { (batch) async throws(CloudKitError) in
+                let reply = try await service.call("modifyRecords") { client in
+                    let response = try await client.modifyRecords(
+                        path: path,
+                        body: .json(
+                            .init(operations: batch, zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
+                        )
+                    ).ok
+                    return Reply(
+                        try response.body.json.records ?? [],
+                        operation: "modifyRecords",
+                        requestUUID: response.headers.xAppleRequestUUID
                     )
-                ).ok
-                return Reply(
-                    try response.body.json.records ?? [],
-                    operation: "modifyRecords",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                }
+                return BatchResults.align(reply, with: batch.map(\.record.recordName))
             }
-        }
+        )
+        return await withServerRecords(try await sender.results(), inZone: requestZone)
     }
 }
 

@@ -25,13 +25,17 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - records: The records, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    /// - Returns: One result per record, in their order.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func save(
         _ records: [Record],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
-        try await modify(records.map(RecordOperation.save), inZone: zone)
+        try await modify(records.map(RecordOperation.save), inZone: zone, atomic: atomic, progress: progress)
     }
 
     /// Makes a record.
@@ -87,6 +91,42 @@ extension CloudKitDatabase {
     @discardableResult
     public func replace(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
         try await modifyOne(.replace(record), inZone: zone)
+    }
+
+    /// Changes the fields that records have and leaves the others alone, each unless somebody else changed it since it was fetched.
+    ///
+    /// - Parameters:
+    ///   - records: The records as they were fetched, changed, as many as you like.
+    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    public func update(
+        _ records: [Record],
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        try await modify(records.map(RecordOperation.update), inZone: zone, atomic: atomic, progress: progress)
+    }
+
+    /// Replaces all fields of records by those that they have, each unless somebody else changed it since it was fetched.
+    ///
+    /// - Parameters:
+    ///   - records: The records as they were fetched, changed, as many as you like.
+    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    public func replace(
+        _ records: [Record],
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        try await modify(records.map(RecordOperation.replace), inZone: zone, atomic: atomic, progress: progress)
     }
 
     /// Changes the fields that the record has, **over whatever others wrote meanwhile**; makes the record where there is

@@ -143,21 +143,30 @@ extension CloudKitDatabase {
     /// ```swift
     /// let results = try await database.save(articles, named: \.guid)
     /// // {"operations":[{"operationType":"create","record":{"recordName":"…","recordType":"Article",…}},…],"atomic":false}
-    /// // and so on, 200 at a time
+    /// // and so on, as many as fit into a request
     /// ```
     ///
     /// - Parameters:
     ///   - models: Your values.
     ///   - recordName: Gives each its name, which must not be another's; a new UUID for `nil`.
     ///   - zone: Their zone; the default zone when `nil`.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
         _ models: [Model],
         named recordName: (Model) -> String? = { _ in nil },
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
-        try await save(models.map { StoredRecord($0, recordName: recordName($0)) }, inZone: zone)
+        try await save(
+            models.map { StoredRecord($0, recordName: recordName($0)) },
+            inZone: zone,
+            atomic: atomic,
+            progress: progress
+        )
     }
 
     /// Saves typed records: those that were fetched are updated, those that were not are created.
@@ -165,13 +174,17 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - records: The records, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
-        try await modify(records, inZone: zone) { (record) throws(FieldError) in
+        try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
             if record.recordChangeTag == nil { return .create(try record.changedRecord()) }
             return record.hasNoChanges ? nil : .update(try record.changedRecord())
         }
@@ -182,13 +195,17 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - records: The records as they were fetched, changed. Nothing is sent of those that are unchanged.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func update<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
-        try await modify(records, inZone: zone) { (record) throws(FieldError) in
+        try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
             record.recordChangeTag != nil && record.hasNoChanges ? nil : .update(try record.changedRecord())
         }
     }
@@ -198,13 +215,19 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - records: The records as they were fetched, changed.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func replace<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
-        try await modify(records, inZone: zone) { (record) throws(FieldError) in .replace(try record.wholeRecord()) }
+        try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
+            .replace(try record.wholeRecord())
+        }
     }
 
     /// Deletes typed records, each unless somebody else changed it since it was fetched.
@@ -212,15 +235,19 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - records: The records as they were fetched, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order: what was deleted, as you had it. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:)`` throws.
+    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func delete<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
-        inZone zone: ZoneID? = nil
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
-        let results = try await modify(records.map { RecordOperation.delete($0.origin.record) }, inZone: zone)
-        let deleted = zip(results, records).map { result, record in result.map { _ in record } }
-        return await withServerRecords(deleted, inZone: zone ?? records.first?.zoneID)
+        let operations = records.map { RecordOperation.delete($0.origin.record) }
+        let results = try await modify(operations, inZone: zone, atomic: atomic, progress: progress)
+        return zip(results, records).map { result, record in result.map { _ in record } }
     }
 
     // MARK: What they have in common
@@ -229,6 +256,8 @@ extension CloudKitDatabase {
     private func modify<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID?,
+        atomic: Bool = false,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil,
         _ operation: (StoredRecord<Model>) throws(FieldError) -> RecordOperation?
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
         // Of those that are not sent, the result is known.
@@ -249,35 +278,11 @@ extension CloudKitDatabase {
             }
         }
         guard !operations.isEmpty else { return results }
-        let replies = try await modify(operations, inZone: zone)
+        let replies = try await modify(operations, inZone: zone, atomic: atomic, progress: progress)
         for (position, index) in sent.enumerated() {
             results[index] = replies[position].flatMap { reply in
                 records[index].saved(as: reply, sent: operations[position].record)
             }
-        }
-        return await withServerRecords(results, inZone: zone ?? records.first?.zoneID)
-    }
-
-    /// Fetches the service's records for conflicts, and puts them into the errors.
-    private func withServerRecords<Model: CloudKitRecord>(
-        _ results: [Result<StoredRecord<Model>, CloudKitError>],
-        inZone zone: ZoneID?
-    ) async -> [Result<StoredRecord<Model>, CloudKitError>] {
-        var names: [String] = []
-        var indices: [Int] = []
-        for (index, result) in results.enumerated() {
-            guard case .failure(let error) = result, error.code == .conflict || error.code == .exists,
-                case .record(let name)? = error.item
-            else { continue }
-            names.append(name)
-            indices.append(index)
-        }
-        guard !names.isEmpty, let fetched = try? await fetch(names, inZone: zone) else { return results }
-        var results = results
-        for (index, record) in zip(indices, fetched) {
-            guard case .failure(var error) = results[index], case .success(let record) = record else { continue }
-            error.serverRecord = record
-            results[index] = .failure(error)
         }
         return results
     }

@@ -13,8 +13,8 @@ import CloudKitWebServices
 /// ## One and many
 ///
 /// A call about one record throws when the record fails. A call about many returns one result per record, in the order
-/// of the request; it throws only when nothing at all was done. Of records, many means any number: more than the service
-/// takes at a time (200) are sent in several requests, one after the other. Zones are sent in one request.
+/// of the request; it throws only when nothing at all was done. Many means any number: more than the service takes at a
+/// time (200) are sent in several requests; see ``modify(_:inZone:atomic:desiredKeys:progress:)``.
 ///
 /// ## Change tags
 ///
@@ -46,7 +46,7 @@ import CloudKitWebServices
 /// - ``fetch(_:inZone:desiredKeys:)-([String],_,_)``
 ///
 /// ### Saving one typed record
-/// - ``save(_:named:inZone:)-(Model,_,_)``
+/// - ``save(_:named:inZone:)``
 /// - ``save(_:inZone:)-(StoredRecord<Model>,_)``
 /// - ``update(_:inZone:)-(StoredRecord<Model>,_)``
 /// - ``update(_:inZone:attempts:resolvingConflictsWith:)``
@@ -65,20 +65,23 @@ import CloudKitWebServices
 /// ### Deleting one record
 /// - ``delete(_:inZone:)-(StoredRecord<Model>,_)``
 /// - ``delete(_:inZone:)-(Record,_)``
-/// - ``forceDelete(_:inZone:)-(String,_)``
+/// - ``forceDelete(_:inZone:)``
 ///
 /// ### Changing many typed records
-/// - ``save(_:named:inZone:)-([Model],_,_)``
-/// - ``save(_:inZone:)-([StoredRecord<Model>],_)``
-/// - ``update(_:inZone:)-([StoredRecord<Model>],_)``
-/// - ``replace(_:inZone:)-([StoredRecord<Model>],_)``
-/// - ``delete(_:inZone:)-([StoredRecord<Model>],_)``
+/// - ``save(_:named:inZone:atomic:progress:)``
+/// - ``save(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
+/// - ``update(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
+/// - ``replace(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
+/// - ``delete(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
 ///
 /// ### Changing many records
-/// - ``modify(_:inZone:atomic:desiredKeys:)``
-/// - ``save(_:inZone:)-([Record],_)``
-/// - ``delete(_:inZone:)-([Record],_)``
-/// - ``forceDelete(_:inZone:)-([String],_)``
+/// - ``modify(_:inZone:atomic:desiredKeys:progress:)``
+/// - ``save(_:inZone:atomic:progress:)-([Record],_,_,_)``
+/// - ``update(_:inZone:atomic:progress:)-([Record],_,_,_)``
+/// - ``replace(_:inZone:atomic:progress:)-([Record],_,_,_)``
+/// - ``delete(_:inZone:atomic:progress:)-([Record],_,_,_)``
+/// - ``forceDelete(_:inZone:atomic:progress:)``
+/// - ``BatchProgress``
 ///
 /// ### Zones
 /// - ``fetchZones()``
@@ -102,7 +105,7 @@ public struct CloudKitDatabase: Sendable {
     /// What stands in the path of every operation on this database.
     var path: Operations.QueryRecords.Input.Path { service.path(to: scope) }
 
-    /// What the service takes and gives at most in one request. Apple's page of limits.
+    /// How many items the service takes and gives at most in one request. Apple's page of limits.
     static let batchSize = 200
 }
 
@@ -115,8 +118,8 @@ extension CloudKitError {
 }
 
 extension Array {
-    /// The array in parts of at most `size` elements; an empty one has no parts.
-    func split(intoPartsOf size: Int) -> [ArraySlice<Element>] {
-        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    /// The places of the elements in parts of at most `size`; an empty array has no parts.
+    func parts(ofAtMost size: Int) -> [Range<Int>] {
+        stride(from: 0, to: count, by: size).map { $0..<Swift.min($0 + size, count) }
     }
 }

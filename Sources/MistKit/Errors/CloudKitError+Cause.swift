@@ -18,6 +18,11 @@ extension CloudKitError {
         return error
     }
 
+    /// Whether the request never reached the service, as no connection came about.
+    var isUnsent: Bool {
+        code == .network && [.connectionFailed, .invalidURL].contains((cause as? TransportError)?.code)
+    }
+
     /// What a transport threw.
     static func transport(_ error: any Error, operation: String) -> CloudKitError {
         switch error {
@@ -27,6 +32,16 @@ extension CloudKitError {
             return transport(error.underlyingError, operation: operation)
         case is CancellationError:
             return .cancelled(operation: operation)
+        case let error as HTTPBodyError where error.code == .tooManyBytes:
+            var failure = CloudKitError(
+                code: .responseTooLarge,
+                message: """
+                    The response is longer than this client takes. Ask for less: a smaller pageSize, fewer names, desiredKeys. A                     write was done.
+                    """,
+                cause: error
+            )
+            failure.operation = operation
+            return failure
         default:
             // Transports have their own errors for a cancelled task.
             if Task.isCancelled { return .cancelled(operation: operation) }

@@ -15,8 +15,7 @@ extension CloudKitError {
         }
         httpStatus = response.status
         requestUUID = requestUUID ?? response.headerFields[.requestUUID]
-        retryAfter =
-            retryAfter ?? response.headerFields[.retryAfter].flatMap(Double.init).flatMap(Duration.init(wireSeconds:))
+        if let asked = Duration(retryAfter: response.headerFields) { retryAfter = max(retryAfter ?? .zero, asked) }
     }
 
     private static func withoutDictionary(_ response: HTTPResponse, body: [UInt8]) -> CloudKitError {

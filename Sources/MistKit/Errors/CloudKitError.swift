@@ -39,6 +39,7 @@ import OpenAPISwiftRuntime
 /// - ``operation``
 /// - ``httpStatus``
 /// - ``item``
+/// - ``attempts``
 /// - ``cause``
 ///
 /// ### Merging
@@ -76,7 +77,12 @@ public struct CloudKitError: Error, Sendable {
     /// The error underneath, such as the transport's.
     public var cause: (any Error)?
 
-    /// The record as the service has it, where typed records give ``Code-swift.struct/conflict`` or ``Code-swift.struct/exists``.
+    /// How often the request was sent before the call gave up with this error; 0 when it was never sent.
+    ///
+    /// See ``RetryPolicy``.
+    public var attempts = 0
+
+    /// The record as the service has it, with ``Code-swift.struct/conflict`` and ``Code-swift.struct/exists`` of a write.
     ///
     /// It is fetched for the purpose, as the service does not send it with the error; `nil` where that failed. See
     /// ``serverRecord(as:)``.
@@ -150,6 +156,7 @@ extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
         case nil: break
         }
         text += ": \(message)"
+        if attempts > 1 { text += " It was sent \(attempts) times." }
         if let reason { text += " The service said: \(reason)." }
         if let retryAfter { text += " It may be tried again in \(retryAfter)." }
         // The message of a transport's error is in this one's already.

@@ -40,6 +40,7 @@ extension CloudKitError {
     /// - ``serviceUnavailable``
     /// - ``misdirectedRequest``
     /// - ``unexpectedResponse``
+    /// - ``responseTooLarge``
     /// - ``decoding``
     /// - ``encoding``
     /// - ``cancelled``
@@ -58,6 +59,7 @@ extension CloudKitError {
             case serviceUnavailable
             case misdirectedRequest
             case unexpectedResponse
+            case responseTooLarge
             case decoding
             case encoding
             case cancelled
@@ -152,6 +154,9 @@ extension CloudKitError {
         ///
         /// JSON that should be CloudKit's and cannot be read gives ``decoding``.
         public static let unexpectedResponse = Self(.unexpectedResponse)
+        /// A response is longer than the client takes into memory. Sending the request again would not help, so it is not
+        /// repeated.
+        public static let responseTooLarge = Self(.responseTooLarge)
         /// A successful response could not be read.
         public static let decoding = Self(.decoding)
         /// A request could not be written, for example because a number is not finite.

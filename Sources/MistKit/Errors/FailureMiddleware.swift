@@ -15,6 +15,8 @@ struct FailureMiddleware: ClientMiddleware {
     /// 200 records of the largest size, and as much again.
     static let maximumBodySize = 400 << 20
 
+    var maximumBodySize = Self.maximumBodySize
+
     func intercept(
         _ request: HTTPRequest,
         body: HTTPBody?,
@@ -29,7 +31,7 @@ struct FailureMiddleware: ClientMiddleware {
             response = head
             if let body {
                 do {
-                    bytes = try await [UInt8](collecting: body, upTo: Self.maximumBodySize)
+                    bytes = try await [UInt8](collecting: body, upTo: maximumBodySize)
                 } catch {
                     // The head of a failure tells enough, even when its body breaks off.
                     if response.status.kind == .successful || Task.isCancelled { throw error }

@@ -71,11 +71,3 @@ struct LoggingMiddleware: ClientMiddleware {
         }
     }
 }
-
-extension Clock where Duration == Swift.Duration {
-    /// Starts to measure; the closure says how long ago that was.
-    fileprivate func stopwatch() -> @Sendable () -> Duration {
-        let start = now
-        return { start.duration(to: self.now) }
-    }
-}

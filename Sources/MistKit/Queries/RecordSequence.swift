@@ -8,8 +8,11 @@
 /// // POST .../records/query  {"query":{"recordType":"Note"},"continuationMarker":"EgY..."}   after 200 records
 /// ```
 ///
+/// While you work on the records of a page, the next one is fetched, and no more than that one: what waits in memory is two pages,
+/// however many records there are. Leaving the loop ends the request that is under way.
+///
 /// Going through it again asks the service again. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at
-/// the next record.
+/// the next record, at once when it waits for a page.
 ///
 /// ## Topics
 ///
@@ -49,7 +52,9 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
     public func collect(limit: Int? = nil) async throws(CloudKitError) -> [Model] {
         var collected: [Model] = []
         guard limit ?? 1 > 0 else { return collected }
-        for try await page in pages {
+        // Between the pages there is nothing to do meanwhile, and with a limit a page too many would be fetched.
+        var iterator = Pages.Iterator(records: self, fetchesAhead: false)
+        while let page = try await iterator.next(isolation: #isolation) {
             for result in page.results {
                 collected.append(try result.get())
                 if collected.count == limit { return collected }
@@ -125,22 +130,31 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Returns: The iterator.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(records: records, state: .after(marker: records.startMarker))
+            Iterator(records: records, fetchesAhead: true)
         }
 
         /// Goes through the pages.
         public struct Iterator: AsyncIteratorProtocol {
             enum State {
                 case after(marker: String?)
+                /// The page after the marker is on its way.
+                case fetching(PageAhead<Model>, after: String)
                 /// The last page said that the next one begins where it did itself.
                 case stuck
                 case finished
             }
 
             let records: RecordSequence
+            let fetchesAhead: Bool
             var state: State
 
-            /// Fetches the next page.
+            init(records: RecordSequence, fetchesAhead: Bool) {
+                self.records = records
+                self.fetchesAhead = fetchesAhead
+                state = .after(marker: records.startMarker)
+            }
+
+            /// Waits for the next page, and sends for the one after it.
             ///
             /// - Parameter actor: Where the caller runs.
             /// - Returns: The page, which may be empty; `nil` after the last one.
@@ -149,28 +163,67 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 isolation actor: isolated (any Actor)?
             ) async throws(CloudKitError) -> RecordPage<Model>? {
                 let marker: String?
-                switch state {
-                case .after(let next): marker = next
-                case .stuck:
-                    state = .finished
-                    throw .endlessPages(operation: "queryRecords")
-                case .finished: return nil
-                }
+                let page: RecordPage<Model>
+                let present = state
                 state = .finished
-                if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
-                let page = try await records.fetchPage(marker)
-                if let next = page.marker {
-                    if next != marker {
-                        state = .after(marker: next)
-                    } else if page.results.isEmpty {
-                        throw .endlessPages(operation: "queryRecords")
-                    } else {
-                        state = .stuck
-                    }
+                switch present {
+                case .after(let next):
+                    if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
+                    marker = next
+                    page = try await records.fetchPage(next)
+                case .fetching(let ahead, let next):
+                    marker = next
+                    page = try await ahead.page()
+                case .stuck:
+                    throw .endlessPages(operation: "queryRecords")
+                case .finished:
+                    return nil
+                }
+                guard let next = page.marker else { return page }
+                if next == marker {
+                    if page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
+                    state = .stuck
+                } else if fetchesAhead {
+                    state = .fetching(PageAhead(marker: next, records.fetchPage), after: next)
+                } else {
+                    state = .after(marker: next)
                 }
                 return page
             }
         }
+    }
+}
+
+/// A page that is fetched while nobody waits for it yet. When nobody wants it any more, the request ends.
+final class PageAhead<Model: Sendable>: Sendable {
+    private let task: Task<Result<RecordPage<Model>, CloudKitError>, Never>
+
+    init(
+        marker: String,
+        _ fetchPage: @escaping @Sendable (_ marker: String?) async throws(CloudKitError) -> RecordPage<Model>
+    ) {
+        task = Task {
+            do throws(CloudKitError) {
+                return .success(try await fetchPage(marker))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    deinit {
+        task.cancel()
+    }
+
+    /// Waits for the page; a task that is cancelled does not wait.
+    func page() async throws(CloudKitError) -> RecordPage<Model> {
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
+        return try result.get()
     }
 }
 

@@ -1,5 +1,4 @@
 import HTTPTypes
-import Logging
 import OpenAPISwiftRuntime
 
 #if canImport(FoundationEssentials)
@@ -8,13 +7,12 @@ import OpenAPISwiftRuntime
     import Foundation
 #endif
 
-/// Sends a request again by the rules of ``RetryPolicy``. It is the outermost, so every attempt is signed anew.
+/// Sends a request again by the rules of ``RetryPolicy``. It is outside of authentication, so every attempt is signed anew.
+///
+/// Items of a batch, and writes of which nobody knows whether they were done, are the matter of ``BatchSender``, which knows
+/// the items.
 struct RetryMiddleware: ClientMiddleware {
-    let policy: RetryPolicy
-    let logger: Logger
-    let clock: any Clock<Duration>
-    /// A number from 0 up to 1.
-    let random: @Sendable () -> Double
+    let retrier: Retrier
 
     func intercept(
         _ request: HTTPRequest,
@@ -23,58 +21,36 @@ struct RetryMiddleware: ClientMiddleware {
         operationID: String,
         next: Next
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        var attempt = 1
-        var waited: Duration = .zero
+        let budget = RetryBudget.current ?? retrier.begin()
         while true {
+            try await retrier.waitForBrake(within: budget, operation: operationID)
+            budget.beginAttempt()
             do {
                 return try await next(request, body, baseURL)
             } catch {
-                let error = CloudKitError(error, operation: operationID)
-                guard
-                    body?.iterationBehavior != .single,
-                    let delay = policy.delay(
-                        afterAttempt: attempt,
-                        error: error,
-                        onlyReads: Self.readingOperations.contains(operationID),
-                        waited: waited,
-                        random: random()
-                    )
-                else { throw error.gaveUp(after: attempt) }
-                logger.info(
-                    "CloudKit request failed and will be sent again",
-                    metadata: [
-                        "operation": "\(operationID)",
-                        "attempt": "\(attempt)",
-                        "code": "\(error.code)",
-                        "delay": "\(delay)",
-                        "request": "\(error.requestUUID ?? "-")",
-                    ]
+                var error = CloudKitError(error, operation: operationID)
+                error.attempts = budget.attempts
+                let delay = retrier.delay(
+                    after: error,
+                    within: budget,
+                    repeatsUnknown: Self.repeatableOperations.contains(operationID)
                 )
-                do {
-                    try await clock.sleep(for: delay)
-                } catch {
-                    throw CloudKitError.cancelled(operation: operationID)
-                }
-                waited += delay
-                attempt += 1
+                guard let delay, body?.iterationBehavior != .single else { throw error }
+                try await retrier.wait(delay, after: error, attempt: budget.attempts)
             }
         }
     }
 
-    /// The operations that change nothing on the server.
-    static let readingOperations: Set<String> = [
+    /// The operations that do no harm when they are done twice.
+    ///
+    /// All but the last four change nothing at the service. Of these, the first gives an address to upload to, the second a receipt for
+    /// bytes that are there, the third a device token: none means anything before it is used. Registering a device token that is
+    /// registered leaves it so.
+    static let repeatableOperations: Set<String> = [
         "queryRecords", "lookupRecords", "fetchRecordChanges", "resolveShares", "fetchDatabaseChanges",
         "fetchZoneChanges", "listZones", "lookupZones", "fetchZoneListChanges", "fetchCaller", "fetchCurrentUser",
         "discoverUsers", "discoverAllUsers", "lookupUsersByEmail", "lookupUsersByID", "lookupContacts",
         "listSubscriptions", "lookupSubscriptions",
+        "requestAssetUploads", "rereferenceAssets", "createDeviceToken", "registerDeviceToken",
     ]
-}
-
-extension CloudKitError {
-    fileprivate func gaveUp(after attempts: Int) -> CloudKitError {
-        guard attempts > 1 else { return self }
-        var error = self
-        error.message += " (\(attempts) attempts were made.)"
-        return error
-    }
 }

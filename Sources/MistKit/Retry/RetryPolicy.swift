@@ -1,6 +1,3 @@
-import HTTPTypes
-import OpenAPISwiftRuntime
-
 /// When a failed request is sent again, and how long to wait before.
 ///
 /// ```swift
@@ -15,33 +12,64 @@ import OpenAPISwiftRuntime
 /// 1. **What the service says it did not do** is repeated whatever it was: ``CloudKitError/Code-swift.struct/throttled``,
 ///    ``CloudKitError/Code-swift.struct/tryAgainLater``, ``CloudKitError/Code-swift.struct/zoneBusy``, a request on the
 ///    wrong connection (``CloudKitError/Code-swift.struct/misdirectedRequest``), any failure of the service with a
-///    `retryAfter`, and a 503 with a `Retry-After`. So is a request that was never sent, as no connection came about.
-///    Nothing was stored, so nothing can be stored twice.
-/// 2. **What only reads** is repeated as well after a lost connection, a proxy's 502, 503 or 504, and an internal error:
-///    reading twice does no harm.
-/// 3. **What writes** is not repeated after those. The reply is lost, the write perhaps not: a second `create` without
-///    a name would make a second record, a second `update` would meet its own first as a conflict, and a second
-///    `forceUpdate` could overwrite what somebody wrote in between. The call fails, and the caller, who knows the
-///    data, fetches and decides.
-/// 4. **Anything else** would fail again: a bad request, a conflict, a refused credential.
+///    `retryAfter`, a 503 with a `Retry-After`, and the 404 `could not find handler for endpoint`, which a busy service
+///    was seen to give. So is a request that was never sent, as no connection came about. Nothing was stored, so nothing
+///    can be stored twice. Where single items of an answer say so, they alone are sent again.
+/// 2. **What only reads** is repeated as well after a lost connection, a timeout, a proxy's 502, 503 or 504, and an internal
+///    error: reading twice does no harm. Upload addresses, receipts for assets that are there already, and device tokens
+///    count as reading: one that nobody learnt of lapses, and a device token that is registered twice is registered.
+/// 3. **Writes of records and zones** are repeated after those where the second answer tells what became of the first:
+///    - `create` with a name: a second one is refused with ``CloudKitError/Code-swift.struct/exists`` or
+///      ``CloudKitError/Code-swift.struct/conflict``. Then the record is fetched, and if it is the one that was sent, the first
+///      one was done, and the call succeeds with it.
+///    - `create` without a name is not repeated: the service would make a second record. Name your records.
+///    - `update` and `replace`: a second one is refused with a conflict, as the first changed the tag. If the service's record
+///      has what was sent, the call succeeds with it. Otherwise somebody else was quicker, and the conflict is yours.
+///    - `forceUpdate` and `forceReplace` could overwrite what somebody wrote after the first. So the record is looked at
+///      before: if it has what was sent, the call succeeds with it, and otherwise the operation is sent again, as it is asked to
+///      overwrite.
+///    - `delete` and `forceDelete`: a record that the second one does not find is deleted.
+///    - An atomic batch is repeated as a whole if all its operations can be; it was done if all of it was.
+///    - Zones: one that is there was made, one that is gone was deleted.
+/// 4. **Other writes** (subscriptions, accepting shares) are not repeated after those: the reply is lost, the write perhaps not,
+///    and the service's answer to a second one does not tell. The call fails, and the caller looks.
+/// 5. **Anything else** would fail again: a bad request, a conflict, a refused credential, an answer that cannot be read or
+///    that is too long.
 ///
 /// ## How long it waits
 ///
-/// As long as the service asks. Where it does not say, the n-th wait is a random time between nothing and
-/// ``baseDelay`` · 2ⁿ⁻¹, at most ``maximumDelay``: spread over the whole range, so that many clients that failed together
-/// do not come back together.
+/// As long as the service asks: the longest of `retryAfter` in the body, `retryAfter` of the items, and the header field
+/// `Retry-After`. To this, or to nothing, a random time between zero and ``baseDelay`` · 2ⁿ⁻¹, at most ``maximumDelay``, is
+/// added before the n-th repetition: spread over the whole range, so that many that failed together do not come back together.
+///
+/// ## The brake
+///
+/// When the service throttles one request, all others to the same container and environment wait as well, whichever task or
+/// service of this program sends them: they would be refused too, and make the wait longer. They are let go together, each after a
+/// random time up to ``baseDelay`` more. One that would have to wait beyond its ``deadline`` is not sent at all, and fails with
+/// ``CloudKitError/Code-swift.struct/throttled``. Requests of a policy that never repeats neither pull the brake nor mind it.
+///
+/// ## When it gives up
+///
+/// After ``maximumAttempts``, or when the next attempt would begin after the ``deadline``, the call fails with the last error;
+/// its ``CloudKitError/attempts`` says how often the request was sent.
+///
+/// ## Batches
+///
+/// A batch that the service calls too large (``CloudKitError/Code-swift.struct/limitExceeded``, or a 413 that is not about quotas) is
+/// sent again in halves, unless it is atomic.
 ///
 /// ## Topics
 ///
 /// ### Policies
-/// - ``init(maximumAttempts:baseDelay:maximumDelay:maximumTotalDelay:)``
+/// - ``init(maximumAttempts:baseDelay:maximumDelay:deadline:)``
 /// - ``never``
 ///
 /// ### Limits
 /// - ``maximumAttempts``
 /// - ``baseDelay``
 /// - ``maximumDelay``
-/// - ``maximumTotalDelay``
+/// - ``deadline``
 public struct RetryPolicy: Hashable, Sendable {
     /// How often a request is sent at most, the first time included.
     public var maximumAttempts: Int
@@ -52,9 +80,9 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The longest wait, where the service does not ask for another.
     public var maximumDelay: Duration
 
-    /// How long all waits of one request may be together. A service that asks for more gets no further attempt: the
-    /// error says how long to wait, and the caller decides.
-    public var maximumTotalDelay: Duration
+    /// How long after its beginning a request may still be sent again. A service that asks to wait longer gets no further
+    /// attempt: the error says how long to wait, and the caller decides.
+    public var deadline: Duration
 
     /// Makes a policy.
     ///
@@ -62,56 +90,33 @@ public struct RetryPolicy: Hashable, Sendable {
     ///   - maximumAttempts: How often a request is sent at most; 1 and less mean once.
     ///   - baseDelay: The longest first wait.
     ///   - maximumDelay: The longest wait.
-    ///   - maximumTotalDelay: The longest sum of waits.
+    ///   - deadline: How long after its beginning a request may still be sent again.
     public init(
         maximumAttempts: Int = 5,
         baseDelay: Duration = .milliseconds(500),
         maximumDelay: Duration = .seconds(20),
-        maximumTotalDelay: Duration = .seconds(60)
+        deadline: Duration = .seconds(60)
     ) {
         self.maximumAttempts = maximumAttempts
         self.baseDelay = baseDelay
         self.maximumDelay = maximumDelay
-        self.maximumTotalDelay = maximumTotalDelay
+        self.deadline = deadline
     }
 
     /// Every request is sent once.
     public static let never = RetryPolicy(maximumAttempts: 1)
 
-    /// Decides about another attempt.
+    /// Whether anything is ever repeated.
+    var repeats: Bool { maximumAttempts > 1 }
+
+    /// The wait before another attempt, where the service does not ask for more: exponential, with full jitter.
     ///
     /// - Parameters:
     ///   - attempt: The number of the attempt that failed, from 1.
-    ///   - error: Its error.
-    ///   - onlyReads: Whether the operation changes nothing.
-    ///   - waited: The sum of the waits before it.
     ///   - random: A number from 0 up to 1.
-    /// - Returns: The wait before the attempt; `nil` when there should be none.
-    func delay(
-        afterAttempt attempt: Int,
-        error: CloudKitError,
-        onlyReads: Bool,
-        waited: Duration,
-        random: Double
-    ) -> Duration? {
-        guard attempt < maximumAttempts, Self.isRepeatable(error, onlyReads: onlyReads) else { return nil }
+    func backoff(afterAttempt attempt: Int, random: Double) -> Duration {
         var limit = baseDelay
-        for _ in 1..<attempt where limit < maximumDelay { limit *= 2 }
-        let jittered = min(limit, maximumDelay) * min(max(random, 0), 1)
-        let delay = max(error.retryAfter ?? .zero, jittered)
-        return waited + delay <= maximumTotalDelay ? delay : nil
-    }
-
-    private static func isRepeatable(_ error: CloudKitError, onlyReads: Bool) -> Bool {
-        switch error.code {
-        case .throttled, .tryAgainLater, .zoneBusy, .misdirectedRequest: true
-        case .network where (error.cause as? TransportError)?.code == .connectionFailed: true
-        // A gateway that answers 502 or 504 handed the request on; what became of it nobody knows.
-        case .serviceUnavailable: onlyReads || (error.retryAfter != nil && error.httpStatus == .serviceUnavailable)
-        case .unexpectedResponse: onlyReads && error.retryAfter != nil
-        case .network, .internalError: onlyReads || error.retryAfter != nil
-        case .cancelled: false
-        default: error.retryAfter != nil
-        }
+        for _ in 1..<max(attempt, 1) where limit < maximumDelay { limit *= 2 }
+        return min(limit, maximumDelay) * min(max(random, 0), 1)
     }
 }

@@ -30,10 +30,13 @@ public import OpenAPISwiftRuntime
 /// ## Topics
 ///
 /// ### Making a service
-/// - ``init(containerIdentifier:environment:tokenManager:serverURL:transport:middlewares:retryPolicy:logger:clock:)``
+/// - ``init(containerIdentifier:environment:tokenManager:serverURL:transport:middlewares:retryPolicy:logger:clock:random:)``
 /// - ``init(containerIdentifier:environment:apiToken:webAuthToken:serverURL:transport:retryPolicy:logger:)``
 /// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:serverURL:transport:retryPolicy:logger:)``
 /// - ``appleServerURL``
+///
+/// ### Sending many requests
+/// - ``maximumConcurrentRequests``
 ///
 /// ### Databases
 /// - ``publicDatabase``
@@ -53,7 +56,18 @@ public struct CloudKitService: Sendable {
     /// The environment, development or production.
     public let environment: ContainerEnvironment
 
+    /// How many requests a call about many items sends at a time, from 1.
+    ///
+    /// With a web authentication token, which every response replaces, it is always one; see
+    /// ``TokenManager/sendsOneAtATime``.
+    public var maximumConcurrentRequests = 4
+
     let client: Client
+    let retrier: Retrier
+    private let tokenManager: any TokenManager
+
+    /// How many requests may be under way for one call.
+    var concurrency: Int { tokenManager.sendsOneAtATime ? 1 : max(maximumConcurrentRequests, 1) }
 
     /// What stands in the path of every operation on a database.
     func path(to scope: DatabaseScope) -> Operations.QueryRecords.Input.Path {
@@ -83,6 +97,7 @@ public struct CloudKitService: Sendable {
     ///   - logger: Where attempts (debug), their details (trace) and repetitions (info) are written. No credential and
     ///     no content of a record is ever among it.
     ///   - clock: What the waits of the retry policy are measured with.
+    ///   - random: Gives a number from 0 up to 1 for each wait of the retry policy.
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
@@ -92,9 +107,26 @@ public struct CloudKitService: Sendable {
         middlewares: [any ClientMiddleware] = [],
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit"),
-        clock: any Clock<Duration> = ContinuousClock()
+        clock: any Clock<Duration> = ContinuousClock(),
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
-        let ours = Middlewares(tokenManager: tokenManager, retryPolicy: retryPolicy, logger: logger, clock: clock)
+        let ours = Middlewares(
+            tokenManager: tokenManager,
+            retryPolicy: retryPolicy,
+            logger: logger,
+            clock: clock,
+            random: random,
+            brake: .shared(
+                for: ThrottleBrake.Key(
+                    serverURL: serverURL,
+                    containerIdentifier: containerIdentifier,
+                    environment: environment.rawValue
+                ),
+                clock: clock
+            )
+        )
+        retrier = ours.retrier
+        self.tokenManager = tokenManager
         self.containerIdentifier = containerIdentifier
         self.environment = environment
         client = Client(

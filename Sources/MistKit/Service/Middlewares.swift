@@ -12,14 +12,27 @@ struct Middlewares {
     var logger: Logger
     var clock: any Clock<Duration> = ContinuousClock()
     var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// The brake; one of its own when `nil`.
+    var brake: ThrottleBrake?
+    var maximumResponseSize = FailureMiddleware.maximumBodySize
+
+    var retrier: Retrier {
+        Retrier(
+            policy: retryPolicy,
+            clock: clock,
+            random: random,
+            logger: logger,
+            brake: brake ?? ThrottleBrake(clock: clock)
+        )
+    }
 
     /// Outermost first.
     var inOrder: [any ClientMiddleware] {
         [
-            RetryMiddleware(policy: retryPolicy, logger: logger, clock: clock, random: random),
+            RetryMiddleware(retrier: retrier),
             AuthenticationMiddleware(tokenManager: tokenManager),
             LoggingMiddleware(logger: logger, clock: clock),
-            FailureMiddleware(),
+            FailureMiddleware(maximumBodySize: maximumResponseSize),
         ]
     }
 }

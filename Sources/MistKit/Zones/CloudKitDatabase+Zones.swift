@@ -46,23 +46,31 @@ extension CloudKitDatabase {
     /// // {"zones":[{"zoneName":"Notes"}]}
     /// ```
     ///
-    /// - Parameter zoneIDs: The zones' names.
+    /// - Parameter zoneIDs: The zones' names, as many as you like; more than 200 are asked for in several requests.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the request, when it fails as a whole.
+    /// - Throws: The error of the first request, when none was answered.
     public func fetchZones(_ zoneIDs: [ZoneID]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
-        guard !zoneIDs.isEmpty else { return [] }
-        let reply = try await service.call("lookupZones") { client in
-            let response = try await client.lookupZones(
-                path: path,
-                body: .json(.init(zones: zoneIDs))
-            ).ok
-            return Reply(
-                try response.body.json.zones ?? [],
-                operation: "lookupZones",
-                requestUUID: response.headers.xAppleRequestUUID
-            )
-        }
-        return ZoneResults.align(reply, with: zoneIDs)
+        try await BatchSender<ZoneID, Zone>(
+            items: zoneIDs,
+            retrier: service.retrier,
+            parts: zoneIDs.parts(ofAtMost: Self.batchSize),
+            concurrency: service.concurrency,
+            about: { error, zoneID in error.about(zoneID) },
+            send: { (batch) async throws(CloudKitError) in
+                let reply = try await service.call("lookupZones") { client in
+                    let response = try await client.lookupZones(
+                        path: path,
+                        body: .json(.init(zones: batch))
+                    ).ok
+                    return Reply(
+                        try response.body.json.zones ?? [],
+                        operation: "lookupZones",
+                        requestUUID: response.headers.xAppleRequestUUID
+                    )
+                }
+                return ZoneResults.align(reply, with: batch)
+            }
+        ).results()
     }
 
     /// Makes a zone in the private database.
@@ -84,9 +92,9 @@ extension CloudKitDatabase {
 
     /// Makes zones in the private database.
     ///
-    /// - Parameter zoneNames: The names.
+    /// - Parameter zoneNames: The names, as many as you like; more than 200 are sent in several requests.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the request, when it fails as a whole.
+    /// - Throws: The error of the first request, when none was answered.
     public func createZones(_ zoneNames: [String]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
         try await modifyZones(zoneNames.map { ZoneOperation(.create, zone: Zone(zoneID: ZoneID(zoneName: $0))) })
     }
@@ -107,9 +115,9 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Notes"}}}]}
     /// ```
     ///
-    /// - Parameter zoneIDs: The zones' names.
+    /// - Parameter zoneIDs: The zones' names, as many as you like; more than 200 are sent in several requests.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the request, when it fails as a whole.
+    /// - Throws: The error of the first request, when none was answered.
     public func deleteZones(_ zoneIDs: [ZoneID]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
         try await modifyZones(zoneIDs.map { ZoneOperation(.delete, zone: Zone(zoneID: $0)) })
     }
@@ -117,22 +125,66 @@ extension CloudKitDatabase {
     private func modifyZones(
         _ operations: [ZoneOperation]
     ) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
-        guard !operations.isEmpty else { return [] }
         if let index = operations.firstIndex(where: { $0.zone.zoneID.zoneName.isEmpty }) {
             throw .invalidArgument("The zone name at index \(index) is empty.")
         }
-        let reply = try await service.call("modifyZones") { client in
-            let response = try await client.modifyZones(
-                path: path,
-                body: .json(.init(operations: operations))
-            ).ok
-            return Reply(
-                try response.body.json.zones ?? [],
-                operation: "modifyZones",
-                requestUUID: response.headers.xAppleRequestUUID
-            )
-        }
-        return ZoneResults.align(reply, with: operations.map(\.zone.zoneID))
+        return try await BatchSender<ZoneOperation, Zone>(
+            items: operations,
+            retrier: service.retrier,
+            parts: operations.parts(ofAtMost: Self.batchSize),
+            concurrency: service.concurrency,
+            lostReplies: lostZoneWrites(),
+            about: { error, operation in error.about(operation.zone.zoneID) },
+            send: { (batch) async throws(CloudKitError) in
+                let reply = try await service.call("modifyZones") { client in
+                    let response = try await client.modifyZones(
+                        path: path,
+                        body: .json(.init(operations: batch))
+                    ).ok
+                    return Reply(
+                        try response.body.json.zones ?? [],
+                        operation: "modifyZones",
+                        requestUUID: response.headers.xAppleRequestUUID
+                    )
+                }
+                return ZoneResults.align(reply, with: batch.map(\.zone.zoneID))
+            }
+        ).results()
+    }
+
+    /// What to do with zones whose reply was lost: one that is there was made, one that is gone was deleted.
+    private func lostZoneWrites() -> LostReplies<ZoneOperation, Zone> {
+        LostReplies(
+            mayRepeat: { [.create, .delete].contains($0.operationType) },
+            looksFirst: { _ in false },
+            mayMeanDone: { operation, error in
+                operation.operationType == .create
+                    ? error.code == .exists || error.code == .conflict
+                    : error.code == .zoneNotFound || error.code == .notFound
+            },
+            done: { operations in
+                guard let zones = try? await fetchZones(operations.map(\.zone.zoneID)) else {
+                    return operations.map { _ in nil }
+                }
+                return zip(operations, zones).map { operation, fetched in
+                    switch (operation.operationType, fetched) {
+                    case (.create, .success(let zone)): zone
+                    case (.delete, .failure(let error)) where error.code == .zoneNotFound || error.code == .notFound:
+                        operation.zone
+                    default: nil
+                    }
+                }
+            }
+        )
+    }
+}
+
+extension CloudKitError {
+    /// The same error for one zone of the request.
+    fileprivate func about(_ zoneID: ZoneID) -> CloudKitError {
+        var error = self
+        error.item = item ?? .zone(name: zoneID.zoneName)
+        return error
     }
 }
 

@@ -65,7 +65,9 @@ struct FetchingTests {
             reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED","retryAfter":30}"#),
         ])
         let names = (0..<500).map { "r\($0)" }
-        let results = try await fakeService(transport).publicDatabase.fetch(names)
+        var service = fakeService(transport)
+        service.maximumConcurrentRequests = 1
+        let results = try await service.publicDatabase.fetch(names)
         #expect(transport.sent.count == 2)
         #expect(
             results.map { summary($0) { $0.recordName ?? "" } }

@@ -83,7 +83,7 @@ struct FailureTests {
             #"{"serverErrorCode":"TRY_AGAIN_LATER","retryAfter":3,"uuid":"def"}"#,
             headers: ["Retry-After": "12", "X-Apple-Request-UUID": "abc"]
         )
-        #expect(both.retryAfter == .seconds(3))
+        #expect(both.retryAfter == .seconds(12))
         #expect(both.requestUUID == "def")
         let nonsense = try await failure(
             .serviceUnavailable,

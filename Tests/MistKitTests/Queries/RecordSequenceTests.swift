@@ -112,7 +112,8 @@ struct RecordSequenceTests {
         let (count, code) = try await task.value
         #expect(count == 1)
         #expect(code == .cancelled)
-        #expect(transport.sent.count == 1)
+        // The second page may have been sent for ahead of time, the third not.
+        #expect(transport.sent.count <= 2)
     }
 
     @Test func aPageSizeThatIsNoneIsRefusedLocally() async throws {

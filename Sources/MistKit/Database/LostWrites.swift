@@ -1,0 +1,123 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloudKitDatabase {
+    /// What to do with writes whose reply was lost. The reasons stand with ``RetryPolicy``.
+    func lostWrites(inZone zone: ZoneID?) -> LostReplies<RecordOperation, Record> {
+        LostReplies(
+            mayRepeat: { operation in
+                guard operation.record.recordName != nil else { return false }
+                switch operation.operationType {
+                // What a share is, its fields do not say, so a second one cannot be told from the first.
+                case .create: return operation.record.forRecord == nil
+                case .update, .replace, .forceUpdate, .forceReplace, .delete, .forceDelete: return true
+                default: return false
+                }
+            },
+            looksFirst: { [.forceUpdate, .forceReplace].contains($0.operationType) },
+            mayMeanDone: { operation, error in
+                switch (operation.operationType, error.code) {
+                case (_, .atomicError): true
+                case (.create, .exists), (.create, .conflict), (.update, .conflict), (.replace, .conflict): true
+                case (.delete, .notFound), (.forceDelete, .notFound): true
+                default: false
+                }
+            },
+            done: { operations in
+                let names = operations.map { $0.record.recordName ?? "" }
+                // Where it cannot be found out, it counts as not done: the refusal of the second one stands.
+                guard let records = try? await fetch(names, inZone: zone) else { return operations.map { _ in nil } }
+                return zip(operations, records).map { $0.done(accordingTo: $1) }
+            }
+        )
+    }
+
+    /// Fetches the service's records for conflicts, and puts them into the errors.
+    func withServerRecords(
+        _ results: [Result<Record, CloudKitError>],
+        inZone zone: ZoneID?
+    ) async -> [Result<Record, CloudKitError>] {
+        var names: [String] = []
+        var indices: [Int] = []
+        for (index, result) in results.enumerated() {
+            guard case .failure(let error) = result, error.code == .conflict || error.code == .exists,
+                error.serverRecord == nil, case .record(let name)? = error.item
+            else { continue }
+            names.append(name)
+            indices.append(index)
+        }
+        guard !names.isEmpty, let fetched = try? await fetch(names, inZone: zone) else { return results }
+        var results = results
+        for (index, record) in zip(indices, fetched) {
+            guard case .failure(var error) = results[index], case .success(let record) = record else { continue }
+            error.serverRecord = record
+            results[index] = .failure(error)
+        }
+        return results
+    }
+}
+
+extension RecordOperation {
+    /// The record as the service has it, if that shows that the operation was done.
+    fileprivate func done(accordingTo fetched: Result<Record, CloudKitError>) -> Record? {
+        switch (operationType, fetched) {
+        case (.delete, .failure(let error)), (.forceDelete, .failure(let error)):
+            return error.code == .notFound ? Record(recordName: record.recordName, isDeleted: true) : nil
+        case (.create, .success(let server)), (.update, .success(let server)), (.forceUpdate, .success(let server)):
+            return server.has(allOf: record) ? server : nil
+        case (.replace, .success(let server)), (.forceReplace, .success(let server)):
+            let hasMore = server.fields.contains { $0.value != .null && (record[$0.name] ?? .null) == .null }
+            return !hasMore && server.has(allOf: record) ? server : nil
+        default:
+            return nil
+        }
+    }
+}
+
+extension Record {
+    /// Whether the service's record has all that was sent.
+    fileprivate func has(allOf sent: Record) -> Bool {
+        guard sent.recordType == nil || recordType == nil || sent.recordType == recordType else { return false }
+        if let parent = sent.parent, parent.recordName != self.parent?.recordName { return false }
+        return sent.fields.allSatisfy { field in
+            guard let value = fields[field.name] else { return field.value == .null }
+            return value.isSaved(field.value)
+        }
+    }
+}
+
+extension FieldValue {
+    /// Whether this is what the service makes of a value: it adds zones to references, and addresses to assets.
+    fileprivate func isSaved(_ sent: FieldValue) -> Bool {
+        switch (self, sent) {
+        case (.reference(let mine), .reference(let other)): mine.isSaved(other)
+        case (.referenceList(let mine), .referenceList(let others)):
+            mine.count == others.count && zip(mine, others).allSatisfy { $0.isSaved($1) }
+        case (.asset(let mine), .asset(let other)): mine.isSaved(other)
+        case (.assetList(let mine), .assetList(let others)):
+            mine.count == others.count && zip(mine, others).allSatisfy { $0.isSaved($1) }
+        case (.timestamp(let mine), .timestamp(let other)):
+            // Whole milliseconds on the wire.
+            abs(mine.timeIntervalSince(other)) < 0.001
+        case (.timestampList(let mine), .timestampList(let others)):
+            mine.count == others.count && zip(mine, others).allSatisfy { abs($0.timeIntervalSince($1)) < 0.001 }
+        case (.encrypted(let mine), .encrypted(let other)): mine.isSaved(other)
+        default: self == sent
+        }
+    }
+}
+
+extension Reference {
+    fileprivate func isSaved(_ sent: Reference) -> Bool {
+        recordName == sent.recordName && action == sent.action
+    }
+}
+
+extension Asset {
+    fileprivate func isSaved(_ sent: Asset) -> Bool {
+        fileChecksum != nil && fileChecksum == sent.fileChecksum && size == sent.size
+    }
+}
