@@ -1,18 +1,17 @@
 extension CloudKitDatabase {
-    /// Reads items in as many requests as needed, and gives one result for each, in their order.
-    func inBatches<Item: Sendable, ItemResult: BatchItemResult>(
-        of items: [Item],
-        named name: @escaping @Sendable (Item) -> String?,
-        send: @escaping @Sendable ([Item]) async throws(CloudKitError) -> Reply<[ItemResult]>
+    /// Looks records up by name in as many requests as needed, and gives one result for each, in their order.
+    func inBatches<ItemResult: BatchItemResult>(
+        of names: [String],
+        send: @escaping @Sendable ([String]) async throws(CloudKitError) -> Reply<[ItemResult]>
     ) async throws(CloudKitError) -> [Result<ItemResult.Value, CloudKitError>] {
-        try await BatchSender<Item, ItemResult.Value>(
-            items: items,
+        try await BatchSender<String, ItemResult.Value>(
+            items: names,
             retrier: service.retrier,
-            parts: items.parts(ofAtMost: Self.batchSize),
+            parts: names.parts(ofAtMost: Self.batchSize),
             concurrency: service.concurrency,
-            about: { error, item in error.about(name(item)) },
+            about: { error, name in error.about(name) },
             send: { (batch) async throws(CloudKitError) in
-                BatchResults.align(try await send(batch), with: batch.map(name))
+                BatchResults.align(try await send(batch), with: batch)
             }
         ).results()
     }

@@ -46,7 +46,7 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil
     ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
         try checkNames(recordNames)
-        return try await inBatches(of: recordNames, named: { $0 }) { (names) async throws(CloudKitError) in
+        return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
             return try await service.call("lookupRecords") { client in
                 let response = try await client.lookupRecords(input).ok
@@ -127,7 +127,7 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
         try checkNames(recordNames)
-        return try await inBatches(of: recordNames, named: { $0 }) { (names) async throws(CloudKitError) in
+        return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
             let reply = try await service.call("lookupRecords", reading: TypedRecords<Model>.self) { client in
                 try await client.lookupRecords(input).ok.headers.xAppleRequestUUID

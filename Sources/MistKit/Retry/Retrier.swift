@@ -14,12 +14,13 @@ struct Retrier: Sendable {
     /// Starts to count the attempts of a request.
     func begin() -> RetryBudget { RetryBudget(elapsed: clock.stopwatch()) }
 
-    /// The wait before another attempt; `nil` when there should be none.
+    /// Decides about another attempt.
     ///
     /// - Parameters:
     ///   - error: What the last attempt failed with.
     ///   - budget: The attempts so far.
     ///   - repeatsUnknown: Whether it may be sent again when nobody knows whether it was done.
+    /// - Returns: The wait before the attempt; `nil` when there should be none.
     func delay(after error: CloudKitError, within budget: RetryBudget, repeatsUnknown: Bool) -> Duration? {
         let attempts = budget.attempts
         let jitter = policy.backoff(afterAttempt: attempts, random: random())

@@ -114,6 +114,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// - Parameters:
     ///   - attempt: The number of the attempt that failed, from 1.
     ///   - random: A number from 0 up to 1.
+    /// - Returns: The wait.
     func backoff(afterAttempt attempt: Int, random: Double) -> Duration {
         var limit = baseDelay
         for _ in 1..<max(attempt, 1) where limit < maximumDelay { limit *= 2 }

@@ -32,8 +32,8 @@ extension CloudKitService {
     /// - Parameter lookups: Whom to look for, each by one of the three. More than 200 are sent in several requests.
     /// - Returns: One result per lookup, in their order: the person, or ``CloudKitError/Code-swift.struct/notFound`` as with
     ///   ``discoverUser(_:)``.
-    /// - Throws: The error of a request that fails as a whole, and ``CloudKitError/Code-swift.struct/invalidArgument`` for
-    ///   a lookup by nothing.
+    /// - Throws: The error of the first request when none was answered, and
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` for a lookup by nothing.
     public func discoverUsers(
         _ lookups: [LookupInfo]
     ) async throws(CloudKitError) -> [Result<UserIdentity, CloudKitError>] {
@@ -42,22 +42,27 @@ extension CloudKitService {
                 "The lookup at index \(index) has no e-mail address, telephone number or user record name."
             )
         }
-        var results: [Result<UserIdentity, CloudKitError>] = []
-        for batch in lookups.split(intoPartsOf: CloudKitDatabase.batchSize) {
-            let reply = try await call("discoverUsers") { client in
-                let response = try await client.discoverUsers(
-                    path: path(to: .public),
-                    body: .json(.init(lookupInfos: Array(batch)))
-                ).ok
-                return Reply(
-                    try response.body.json.users ?? [],
-                    operation: "discoverUsers",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+        return try await BatchSender<LookupInfo, UserIdentity>(
+            items: lookups,
+            retrier: retrier,
+            parts: lookups.parts(ofAtMost: CloudKitDatabase.batchSize),
+            concurrency: concurrency,
+            about: { error, _ in error },
+            send: { (batch) async throws(CloudKitError) in
+                let reply = try await call("discoverUsers") { client in
+                    let response = try await client.discoverUsers(
+                        path: path(to: .public),
+                        body: .json(.init(lookupInfos: batch))
+                    ).ok
+                    return Reply(
+                        try response.body.json.users ?? [],
+                        operation: "discoverUsers",
+                        requestUUID: response.headers.xAppleRequestUUID
+                    )
+                }
+                return DiscoveredUsers.align(reply, with: batch)
             }
-            results += DiscoveredUsers.align(reply, with: Array(batch))
-        }
-        return results
+        ).results()
     }
 
     /// Lists the people of the caller's address book who use the app and allow it to find them.
