@@ -84,6 +84,39 @@ struct PathParameterTests {
         #expect(input.path == .init(list: ["a", "d e"], point: .init(x: 3, y: 4)))
     }
 
+    @Test func aCommaInsideOfAnElementDoesNotDivideIt() async throws {
+        let input = try await received(\.getSpread, .get, "/spread/a,b%2Cc%2c,%25,d%20e/x,1,y,-2")
+        #expect(input.path == .init(list: ["a", "b,c,", "%", "d e"], point: .init(x: 1, y: -2)))
+        #expect(try await received(\.getSpread, .get, "/spread/%2C/x,1,y,2?,").path.list == [","])
+    }
+
+    @Test func whatAMiddlewareMakesOfAPlaceholderCounts() async throws {
+        let input = try await received(
+            \.getSpread,
+            .get,
+            "/spread/a%2Cb/x,1,y,2",
+            middlewares: [Replacing(list: "c,d")]
+        )
+        #expect(input.path.list == ["c", "d"])
+    }
+
+    /// Hands on another value of a placeholder.
+    private struct Replacing: ServerMiddleware {
+        var list: Substring
+
+        func intercept(
+            _ request: HTTPRequest,
+            body: HTTPBody?,
+            metadata: ServerRequestMetadata,
+            operationID: String,
+            next: Next
+        ) async throws -> (HTTPResponse, HTTPBody?) {
+            var metadata = metadata
+            metadata.pathParameters["list"] = list
+            return try await next(request, body, metadata)
+        }
+    }
+
     @Test func anObjectInAPathWithoutARequiredMemberIsABadRequest() async throws {
         #expect(try await Handlers().answer(.get, "/spread/a/x,3") == Message(start: "400"))
     }
@@ -97,5 +130,14 @@ struct PathParameterTests {
             return .noContent
         }).client()
         #expect(try await client.getName(path: .init(name: text)) == .noContent)
+    }
+
+    @Test(arguments: [["a,b", "c"], [",", ","], ["%2C", "a b,"], ["a", "b"]])
+    func anyTextsTravelThroughAPathAsAList(texts: [String]) async throws {
+        let client: Client = try Handlers(getSpread: { input in
+            #expect(input.path == .init(list: texts, point: .init(x: 1, y: 2)))
+            return .noContent
+        }).client()
+        #expect(try await client.getSpread(path: .init(list: texts, point: .init(x: 1, y: 2))) == .noContent)
     }
 }

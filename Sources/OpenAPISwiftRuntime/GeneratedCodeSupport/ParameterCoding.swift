@@ -62,6 +62,14 @@ import StreamingJSON
         }
     }
 
+    /// Whether the text is divided into several.
+    var isDivided: Bool {
+        switch self {
+        case .array, .requiredArray, .object: true
+        case .choice(let shapes): shapes.contains(where: \.isDivided)
+        case .string, .number, .boolean, .any, .json: false
+        }
+    }
 }
 
 extension ParameterShape {

@@ -32,8 +32,10 @@ public import StreamingJSON
         handle: @escaping @Sendable (API, Input) async throws -> Output,
         encode: @escaping @Sendable (Output, inout ServerResponse) throws -> Void
     ) throws {
+        let template: String = prefix + path
         let operation = ServerOperation(
             operationID: operationID,
+            template: template,
             handler: handler,
             configuration: configuration,
             decode: decode,
@@ -46,7 +48,7 @@ public import StreamingJSON
                 try await operation.run(request, body: body, metadata: metadata, through: middlewares[...])
             },
             method: method,
-            path: prefix + path
+            path: template
         )
     }
 
@@ -60,6 +62,7 @@ public import StreamingJSON
 /// One operation of a server.
 private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>: Sendable {
     let operationID: String
+    let template: String
     let handler: API
     let configuration: Configuration
     let decode: @Sendable (ServerRequest) throws -> Input
@@ -118,6 +121,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
                 request: request,
                 body: body,
                 metadata: metadata,
+                template: template,
                 configuration: configuration
             )
             input = try await message.decoded(decode)
@@ -175,17 +179,26 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
     /// The body, if there is one.
     public var body: HTTPBody?
     private let metadata: ServerRequestMetadata
+    /// The path that the operation is registered with.
+    private let template: String
     /// How values are read.
     public let configuration: Configuration
 
     /// The items of the query, or what is wrong with it.
     private let queryItems: Result<[ParameterItem], any Error>
 
-    init(request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata, configuration: Configuration) {
+    init(
+        request: HTTPRequest,
+        body: HTTPBody?,
+        metadata: ServerRequestMetadata,
+        template: String,
+        configuration: Configuration
+    ) {
         queryItems = Result { try Self.queryItems(of: request) }
         self.request = request
         self.body = body
         self.metadata = metadata
+        self.template = template
         self.configuration = configuration
     }
 
@@ -216,13 +229,33 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
             throw GeneratedCodeError.missingPathParameter(name)
         }
         // The transport has taken the percent-encoding away.
+        let encoded: Substring? = shape.isDivided ? encodedPath(name, text) : nil
+        let parts: ParameterValue = try ParameterDecoder.delimited(encoded ?? text, shape, named: name) {
+            encoded == nil ? String($0) : PercentEncoding.decode($0)
+        }
         return try ParameterDecoder.read(
-            ParameterDecoder.delimited(text, shape, named: name) { String($0) },
+            parts,
             shape,
             named: name,
             dates: configuration.dateTranscoder,
             read
         )
+    }
+
+    /// The text of a placeholder before the transport decoded it, where that makes a difference.
+    ///
+    /// In decoded text a comma between the elements of a list and one inside of an element are the same. The text in the path
+    /// counts only if it is what the transport has decoded: a middleware may have put another in its place, and a transport may
+    /// have its own way with paths.
+    private func encodedPath(_ name: String, _ text: Substring) -> Substring? {
+        guard text.utf8.contains(UInt8(ascii: ",")), let path = request.path, path.utf8.contains(UInt8(ascii: "%"))
+        else { return nil }
+        var router = PathRouter<Void>()
+        guard (try? router.add((), method: request.method, template: template)) != nil,
+            let encoded = router.encodedParameters(request.method, path)?[name],
+            PercentEncoding.decode(encoded) == text
+        else { return nil }
+        return encoded
     }
 
     // MARK: Query

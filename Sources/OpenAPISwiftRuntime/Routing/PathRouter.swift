@@ -39,10 +39,16 @@ package struct PathRouter<Value: Sendable>: Sendable {
     package func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         switch routes.match(method, path) {
         case .found(let index, let template, let parameters):
-            .found(values[index], template: template, parameters: parameters)
+            .found(values[index], template: template, parameters: parameters.mapValues(PercentEncoding.decoded))
         case .methodNotAllowed(let allowed): .methodNotAllowed(allowed: allowed)
         case .notFound: .notFound
         }
+    }
+
+    /// The values of the placeholders as they stand in a path, percent-encoded; nil if there is no route of the method.
+    func encodedParameters(_ method: HTTPRequest.Method, _ path: String) -> [String: Substring]? {
+        guard case .found(_, _, let parameters) = routes.match(method, path) else { return nil }
+        return parameters
     }
 }
 
@@ -52,6 +58,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
 private struct PathTree: Sendable {
 
     enum Match {
+        /// The values of the placeholders are percent-encoded.
         case found(Int, template: String, parameters: [String: Substring])
         case methodNotAllowed([HTTPRequest.Method])
         case notFound
@@ -119,7 +126,8 @@ private struct PathTree: Sendable {
         if let (route, captures) = found {
             var parameters: [String: Substring] = [:]
             for (name, range) in zip(route.names, captures) {
-                parameters[name] = Self.decoding(range, of: path)
+                let start = path.utf8.index(path.startIndex, offsetBy: range.lowerBound)
+                parameters[name] = path[start..<path.utf8.index(start, offsetBy: range.count)]
             }
             return .found(route.index, template: route.template, parameters: parameters)
         }
@@ -133,12 +141,6 @@ private struct PathTree: Sendable {
         if start < end, bytes[start] == UInt8(ascii: "/") { start += 1 }
         if start < end, bytes[end - 1] == UInt8(ascii: "/") { end -= 1 }
         return bytes[start..<end]
-    }
-
-    private static func decoding(_ range: Range<Int>, of path: String) -> Substring {
-        let start = path.utf8.index(path.startIndex, offsetBy: range.lowerBound)
-        let raw = path[start..<path.utf8.index(start, offsetBy: range.count)]
-        return raw.utf8.contains(UInt8(ascii: "%")) ? Substring(PercentEncoding.decode(raw)) : raw
     }
 
     private static func position(

@@ -24,6 +24,11 @@ package enum PercentEncoding {
         return String(decoding: decode(text.utf8), as: UTF8.self)
     }
 
+    /// The text behind an encoding, which is a part of the same text where nothing is encoded.
+    static func decoded(_ text: Substring) -> Substring {
+        text.utf8.contains(UInt8(ascii: "%")) ? Substring(decode(text)) : text
+    }
+
     /// The bytes behind an encoding; a `%` that begins none is kept.
     static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
