@@ -79,6 +79,17 @@ struct Handlers: Sendable {
         Handler<
             Operations.get_sol_derived_sol__lcub_id_rcub_.Input, Operations.get_sol_derived_sol__lcub_id_rcub_.Output
         > = unexpected
+    var queryForm: Handler<Operations.queryForm.Input, Operations.queryForm.Output> = unexpected
+    var queryRequiredForm: Handler<Operations.queryRequiredForm.Input, Operations.queryRequiredForm.Output> = unexpected
+    var queryJson: Handler<Operations.queryJson.Input, Operations.queryJson.Output> = unexpected
+    var queryRequiredJson: Handler<Operations.queryRequiredJson.Input, Operations.queryRequiredJson.Output> = unexpected
+    var queryShelf: Handler<Operations.queryShelf.Input, Operations.queryShelf.Output> = unexpected
+    var copyShelf: Handler<Operations.copyShelf.Input, Operations.copyShelf.Output> = unexpected
+    var tidyShelf:
+        Handler<
+            Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input,
+            Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output
+        > = unexpected
     var words: Handler<Operations._default.Input, Operations._default.Output> = unexpected
     var headWords: Handler<Operations.head_space_words.Input, Operations.head_space_words.Output> = unexpected
     var wordsOptions: Handler<Operations.words_period_options.Input, Operations.words_period_options.Output> =
@@ -341,6 +352,41 @@ struct Service: APIProtocol {
         -> Operations.get_sol_derived_sol__lcub_id_rcub_.Output
     {
         try await handlers.getDerived(input)
+    }
+
+    func queryForm(_ input: Operations.queryForm.Input) async throws -> Operations.queryForm.Output {
+        try await handlers.queryForm(input)
+    }
+
+    func queryRequiredForm(_ input: Operations.queryRequiredForm.Input) async throws
+        -> Operations.queryRequiredForm.Output
+    {
+        try await handlers.queryRequiredForm(input)
+    }
+
+    func queryJson(_ input: Operations.queryJson.Input) async throws -> Operations.queryJson.Output {
+        try await handlers.queryJson(input)
+    }
+
+    func queryRequiredJson(_ input: Operations.queryRequiredJson.Input) async throws
+        -> Operations.queryRequiredJson.Output
+    {
+        try await handlers.queryRequiredJson(input)
+    }
+
+    func queryShelf(_ input: Operations.queryShelf.Input) async throws -> Operations.queryShelf.Output {
+        try await handlers.queryShelf(input)
+    }
+
+    func copyShelf(_ input: Operations.copyShelf.Input) async throws -> Operations.copyShelf.Output {
+        try await handlers.copyShelf(input)
+    }
+
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    func x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_(
+        _ input: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input
+    ) async throws -> Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output {
+        try await handlers.tidyShelf(input)
     }
 
     func _default(_ input: Operations._default.Input) async throws -> Operations._default.Output {

@@ -184,6 +184,105 @@ struct DiagnosticsTests {
         #expect(generation.files["Types+Operations.swift"]?.contains("Body") == false)
     }
 
+    @Test func partsOfALaterVersionAreSaidAndSkipped() {
+        let generation = Generation(
+            document: head(
+                """
+                paths:
+                  /a:
+                    get: {operationId: a, responses: {'200': \(ok)}}
+                    query: {operationId: b, responses: {'200': \(ok)}}
+                    additionalOperations: {COPY: {operationId: c, responses: {'200': \(ok)}}}
+                """
+            )
+        )
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:6:12: warning: 'query' of a path is a part of OpenAPI 3.2 alone, it is left out. "
+                    + "[context: foundIn=/a] (write 'openapi: 3.2.0')",
+                "openapi.yaml:7:27: warning: 'additionalOperations' of a path is a part of OpenAPI 3.2 alone, it is left out. "
+                    + "[context: foundIn=/a] (write 'openapi: 3.2.0')",
+            ]
+        )
+        let parameter = Generation(
+            document: head(
+                """
+                paths:
+                  /a:
+                    get:
+                      parameters: [{name: q, in: querystring, content: {application/json: {}}}]
+                      responses: {'200': \(ok)}
+                """
+            )
+        )
+        #expect(
+            parameter.errors == [
+                "openapi.yaml:6:20: error: The place 'querystring' of the parameter 'q' is a part of OpenAPI 3.2 alone. "
+                    + "(write 'openapi: 3.2.0')"
+            ]
+        )
+    }
+
+    @Test func additionalOperationsAreNamedByMethodsOfTheirOwn() {
+        let generation = Generation(
+            document: """
+                openapi: 3.2.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    additionalOperations:
+                      POST: {operationId: a, responses: {'200': \(ok)}}
+                      QUERY: {operationId: b, responses: {'200': \(ok)}}
+                      "two words": {operationId: c, responses: {'200': \(ok)}}
+                """
+        )
+        #expect(
+            generation.errors == [
+                "openapi.yaml:6:13: error: The method POST is no additional one. (describe the operation as 'post' of the path)",
+                "openapi.yaml:7:14: error: The method QUERY is no additional one. (describe the operation as 'query' of the path)",
+                "openapi.yaml:8:20: error: 'two words' is no method. (name the operation by the method that is sent, such as COPY)",
+            ]
+        )
+    }
+
+    @Test func queryStringsThatCannotBeWrittenAreSaidAndSkipped() {
+        func warnings(_ parameters: String) -> [String] {
+            Generation(
+                document: """
+                    openapi: 3.2.0
+                    info: {title: Test, version: "1"}
+                    paths:
+                      /a:
+                        get:
+                          operationId: a
+                          parameters: [\(parameters)]
+                          responses: {'200': \(ok)}
+                    """
+            ).warnings.compactMap { $0.split(separator: "left out: ").last.map(String.init) }
+        }
+        let json = "in: querystring, content: {application/json: {}}"
+        let alone =
+            "a query string stands alone, without other parameters of the query. [context: foundIn=Operations.a]"
+        #expect(warnings("{name: q, in: query, schema: {type: string}}, {name: r, \(json)}") == [alone])
+        #expect(warnings("{name: q, \(json)}, {name: r, \(json)}") == [alone])
+        let place = "[context: foundIn=Operations.a.Input.Query]"
+        #expect(
+            warnings("{name: q, in: querystring, schema: {type: string}}") == [
+                "a query string needs 'content'. \(place)"
+            ]
+        )
+        #expect(
+            warnings(
+                "{name: q, in: querystring, content: {application/x-www-form-urlencoded: {schema: {type: string}}}}"
+            )
+                == ["a form needs the schema of an object. \(place)"]
+        )
+        #expect(
+            warnings("{name: q, in: querystring, content: {text/plain: {}}}")
+                == ["content of type 'text/plain' is not supported there. \(place)"]
+        )
+    }
+
     @Test func arraysOfBinaryDataHaveNoJSONFormEither() {
         let generation = Generation(
             schemas: """

@@ -103,4 +103,69 @@ struct ParameterTests {
         #expect(generation.contains(#"try request.addQuery("s", input.query.s)"#, in: "Client.swift"))
         #expect(generation.warnings.count == 2)
     }
+
+    @Test func aQueryStringIsTheWholeQuery() {
+        let generation = Generation(
+            document: """
+                openapi: 3.2.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    get:
+                      operationId: a
+                      parameters:
+                        - name: filter
+                          in: querystring
+                          content:
+                            application/x-www-form-urlencoded:
+                              schema: {type: object, properties: {n: {type: integer}, l: {type: array, items: {type: string}}}}
+                              encoding: {l: {style: pipeDelimited, explode: false}}
+                      responses: {"204": {description: None.}}
+                    post:
+                      operationId: b
+                      parameters:
+                        - {name: days, in: querystring, required: true, content: {application/json: {schema: {type: integer}}}}
+                      responses: {"204": {description: None.}}
+                """,
+            modes: [.types, .client, .server]
+        )
+        #expect(generation.warnings == [])
+        let styles = #", styles: ["l": OpenAPISwiftRuntime.FormMemberStyle(.pipeDelimited, explode: false)]"#
+        let shape = #".object(["n": .number, "l": .array(.string)], additional: nil)"#
+        let type = "Operations.a.Input.Query.filterPayload.self"
+        for (text, file) in [
+            ("public struct filterPayload", "Types+Operations.swift"),
+            ("public init(filter: Operations.a.Input.Query.filterPayload? = nil)", "Types+Operations.swift"),
+            ("try request.setFormQuery(input.query.filter\(styles))", "Client.swift"),
+            ("try request.setJSONQuery(input.query.days)", "Client.swift"),
+            (#"filter: try request.formQuery("filter", \#(shape), \#(type)\#(styles))"#, "Server.swift"),
+            (#"days: try request.requiredJSONQuery("days", Swift.Int.self)"#, "Server.swift"),
+        ] {
+            #expect(generation.contains(text, in: file), "\(text)")
+        }
+    }
+
+    @Test func operationsOfAnyMethodAreGenerated() {
+        let generation = Generation(
+            document: """
+                openapi: 3.2.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    query: {operationId: a, responses: {"204": {description: None.}}}
+                    additionalOperations:
+                      COPY: {operationId: b, responses: {"204": {description: None.}}}
+                      mKcol: {responses: {"204": {description: None.}}}
+                """,
+            modes: [.types, .client, .server]
+        )
+        #expect(generation.warnings == [])
+        #expect(generation.contains("- Remark: HTTP `COPY /a`.", in: "Types+Operations.swift"))
+        #expect(generation.contains("enum mkcol_sol_a ", in: "Types+Operations.swift"))
+        for file in ["Client.swift", "Server.swift"] {
+            #expect(generation.contains("method: .query,", in: file))
+            #expect(generation.contains(#"method: OpenAPISwiftRuntime.requestMethod("COPY"),"#, in: file))
+            #expect(generation.contains(#"method: OpenAPISwiftRuntime.requestMethod("mKcol"),"#, in: file))
+        }
+    }
 }

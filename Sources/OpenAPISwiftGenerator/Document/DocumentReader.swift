@@ -246,27 +246,74 @@ struct DocumentReader {
                 position: target.position
             )
         }
-        var operations: [Operation] = []
-        for entry in node.members ?? [] where DocumentReader.methods.contains(entry.key) {
-            recovering { (reader) throws(Diagnostic) in
-                try reader.readOperation(entry.value, method: entry.key.uppercased(), path: member.key)
-            }.map { operations.append($0) }
-        }
-        for key in ["query", "additionalOperations"] {
-            if let entry = node[key] {
-                diagnostics.warn(
-                    "'\(key)' of a path is not supported, its operations are left out.",
-                    at: entry.position,
-                    foundIn: member.key
-                )
-            }
-        }
         return Path(
             template: member.key,
             position: member.value.position,
             parameters: try readParameters(node["parameters"]),
-            operations: operations
+            operations: readOperations(node, path: member.key)
         )
+    }
+
+    private mutating func readOperations(_ item: DocumentNode, path: String) -> [Operation] {
+        var result: [Operation] = []
+        func add(_ method: String, _ node: DocumentNode, _ reader: inout DocumentReader) {
+            let operation: Operation? = reader.recovering { (reader) throws(Diagnostic) in
+                try reader.readOperation(node, method: method, path: path)
+            }
+            if let operation { result.append(operation) }
+        }
+        for entry in item.members ?? [] {
+            switch entry.key {
+            case _ where DocumentReader.methods.contains(entry.key):
+                add(entry.key.uppercased(), entry.value, &self)
+            case "query", "additionalOperations":
+                guard version == .v32 else {
+                    diagnostics.warn(
+                        "'\(entry.key)' of a path is a part of OpenAPI 3.2 alone, it is left out.",
+                        at: entry.value.position,
+                        remedy: "write 'openapi: 3.2.0'",
+                        foundIn: path
+                    )
+                    continue
+                }
+                guard entry.key == "additionalOperations" else {
+                    add("QUERY", entry.value, &self)
+                    continue
+                }
+                let others = recovering { (reader) throws(Diagnostic) in
+                    try reader.members(entry.value, "additionalOperations")
+                }
+                for other in others ?? [] {
+                    recovering { (reader) throws(Diagnostic) in try reader.checkMethod(other) }
+                        .map { add(other.key, other.value, &self) }
+                }
+            default: break
+            }
+        }
+        return result
+    }
+
+    /// The key of an additional operation is the method as it is sent.
+    private func checkMethod(_ operation: DocumentNode.Member) throws(Diagnostic) {
+        let others: Set<Character> = Set("!#$%&'*+-.^_`|~")
+        let isToken: Bool = operation.key.allSatisfy { character in
+            character.isASCII && (character.isLetter || character.isNumber) || others.contains(character)
+        }
+        guard isToken, !operation.key.isEmpty else {
+            throw diagnostics.error(
+                "'\(operation.key)' is no method.",
+                at: operation.value.position,
+                remedy: "name the operation by the method that is sent, such as COPY"
+            )
+        }
+        let key: String = operation.key.lowercased()
+        guard operation.key != key.uppercased() || key != "query" && !DocumentReader.methods.contains(key) else {
+            throw diagnostics.error(
+                "The method \(operation.key) is no additional one.",
+                at: operation.value.position,
+                remedy: "describe the operation as '\(key)' of the path"
+            )
+        }
     }
 
     private mutating func readParameters(_ node: DocumentNode?) throws(Diagnostic) -> [Referenced<Parameter>] {
@@ -349,6 +396,13 @@ struct DocumentReader {
             throw diagnostics.error(
                 "The parameter '\(name)' needs an 'in' of path, query, header or cookie.",
                 at: node.position
+            )
+        }
+        guard location != .querystring || version == .v32 else {
+            throw diagnostics.error(
+                "The place 'querystring' of the parameter '\(name)' is a part of OpenAPI 3.2 alone.",
+                at: node.position,
+                remedy: "write 'openapi: 3.2.0'"
             )
         }
         return .inline(

@@ -97,7 +97,7 @@ struct ClientTranslator {
                     .line("try await self.__client.send("),
                     .line("    input,"),
                     .line("    operationID: \(path).id,"),
-                    .line("    method: .\(operation.operation.method.lowercased()),"),
+                    .line("    method: \(Snippets.method(operation.operation.method)),"),
                     .line("    encode: \(path).encode,"),
                     .line("    decode: \(path).decode"),
                     .line(")"),
@@ -135,7 +135,12 @@ struct ClientTranslator {
         }
         for field in operation.queryFields {
             let value: String = argument(field, "input.query.\(escaped(field.name))")
-            body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
+            if field.isQueryString {
+                let call: String = field.isJSON ? "setJSONQuery" : "setFormQuery"
+                body.append(.line("try request.\(call)(\(value)\(field.memberStyles))"))
+            } else {
+                body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
+            }
         }
         for field in operation.headerFields {
             body.append(.line(addHeader(field, of: "input.headers.\(escaped(field.name))", to: "request")))

@@ -132,20 +132,30 @@ struct OperationTranslator {
     }
 
     private mutating func schema(of parameter: Parameter, foundIn: String) -> Schema? {
-        if let schema = parameter.schema { return schema }
-        if let content = parameter.content.first {
-            if MediaTypeName(content.name)?.coding == .json {
-                return content.schema ?? Schema(position: parameter.position)
-            }
-            types.diagnostics.warn(
-                "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: "
-                    + "content of type '\(content.name)' is not supported there.",
-                at: parameter.position,
-                foundIn: foundIn
-            )
+        let isQueryString: Bool = parameter.location == .querystring
+        if let schema = parameter.schema, !isQueryString { return schema }
+        guard let content = parameter.content.first else {
+            if !isQueryString { return Schema(position: parameter.position, kinds: [.string]) }
+            leaveOut(parameter, "a query string needs 'content'.", foundIn: foundIn)
             return nil
         }
-        return Schema(position: parameter.position, kinds: [.string])
+        switch MediaTypeName(content.name)?.coding {
+        case .json: return content.schema ?? Schema(position: parameter.position)
+        case .form where isQueryString:
+            if let schema = content.schema, types.schemas.isObjectLike(schema) { return schema }
+            leaveOut(parameter, "a form needs the schema of an object.", foundIn: foundIn)
+        default:
+            leaveOut(parameter, "content of type '\(content.name)' is not supported there.", foundIn: foundIn)
+        }
+        return nil
+    }
+
+    private mutating func leaveOut(_ parameter: Parameter, _ reason: String, foundIn: String) {
+        types.diagnostics.warn(
+            "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: \(reason)",
+            at: parameter.position,
+            foundIn: foundIn
+        )
     }
 
     // MARK: Operations
@@ -157,11 +167,12 @@ struct OperationTranslator {
         var queryPlace = SchemaTranslator.Place(path: "\(inputPath).Query")
         var headerPlace = SchemaTranslator.Place(path: "\(inputPath).Headers")
         var cookiePlace = SchemaTranslator.Place(path: "\(inputPath).Cookies")
-        let pathFields: [TranslatedParameter] = fields(of: resolved, at: .path, in: &pathPlace)
-        let queryFields: [TranslatedParameter] = fields(of: resolved, at: .query, in: &queryPlace)
-        let headerFields: [TranslatedParameter] = fields(of: resolved, at: .header, in: &headerPlace)
-        let cookieFields: [TranslatedParameter] = fields(of: resolved, at: .cookie, in: &cookiePlace)
-        warnAboutOtherPlaces(resolved)
+        let parameters: [Placed<Parameter>] = parameters(of: resolved)
+        let pathFields: [TranslatedParameter] = fields(of: parameters, at: .path, in: &pathPlace)
+        var queryFields: [TranslatedParameter] = fields(of: parameters, at: .query, in: &queryPlace)
+        queryFields += fields(of: parameters, at: .querystring, in: &queryPlace)
+        let headerFields: [TranslatedParameter] = fields(of: parameters, at: .header, in: &headerPlace)
+        let cookieFields: [TranslatedParameter] = fields(of: parameters, at: .cookie, in: &cookiePlace)
 
         var inputPlace = SchemaTranslator.Place(path: inputPath)
         let body: TranslatedBody? = requestBody(of: resolved, in: &inputPlace)
@@ -249,28 +260,30 @@ struct OperationTranslator {
         return parts.compactMap { $0 }.joined(separator: "\n\n")
     }
 
-    private mutating func warnAboutOtherPlaces(_ resolved: ResolvedOperation) {
-        for parameter in resolved.parameters {
-            let value: Parameter = parameter.value
-            guard value.location == .querystring else { continue }
-            types.diagnostics.warn(
-                "The \(value.location.rawValue) parameter '\(value.name)' is left out: it is not supported.",
-                at: value.position,
-                foundIn: "Operations.\(resolved.typeName)"
-            )
+    /// The parameters, of which one that is the whole query stands beside none of the query.
+    private mutating func parameters(of resolved: ResolvedOperation) -> [Placed<Parameter>] {
+        var hasQuery: Bool = resolved.parameters.contains { $0.value.location == .query }
+        return resolved.parameters.filter { (parameter: Placed<Parameter>) in
+            guard parameter.value.location == .querystring else { return true }
+            if hasQuery {
+                let reason = "a query string stands alone, without other parameters of the query."
+                leaveOut(parameter.value, reason, foundIn: "Operations.\(resolved.typeName)")
+            }
+            defer { hasQuery = true }
+            return !hasQuery
         }
     }
 
     // MARK: Parameters
 
     private mutating func fields(
-        of resolved: ResolvedOperation,
+        of parameters: [Placed<Parameter>],
         at location: Parameter.Location,
         in place: inout SchemaTranslator.Place
     ) -> [TranslatedParameter] {
         var scope = NameScope(taken: location == .header ? [names.memberName("accept")] : [])
         var result: [TranslatedParameter] = []
-        for parameter in resolved.parameters where parameter.value.location == location {
+        for parameter in parameters where parameter.value.location == location {
             let value: Parameter = parameter.value
             if location == .header, ["accept", "content-type", "authorization"].contains(value.name.lowercased()) {
                 continue
@@ -278,7 +291,8 @@ struct OperationTranslator {
             guard let schema = schema(of: value, foundIn: place.path),
                 let style = style(of: value, schema, foundIn: place.path)
             else { continue }
-            let isJSON: Bool = value.schema == nil && !value.content.isEmpty
+            let form: MediaType? = style.name == "form" && location == .querystring ? value.content.first : nil
+            let isJSON: Bool = style.name == "json"
             let type: SwiftType?
             switch parameter {
             case .component(let component): type = components.parameterTypes[component.key]
@@ -287,6 +301,7 @@ struct OperationTranslator {
             }
             guard let type, type.unwrapped != .body else { continue }
             let isRequired: Bool = value.isRequired || location == .path
+            let members: (shape: String, styles: String) = form.map { formShape(of: $0) } ?? ("", "")
             result.append(
                 TranslatedParameter(
                     key: value.name,
@@ -297,7 +312,9 @@ struct OperationTranslator {
                     style: style.name,
                     explode: style.explode,
                     isJSON: isJSON,
-                    shape: isJSON ? ".json" : shape(of: schema)
+                    isQueryString: location == .querystring,
+                    memberStyles: members.styles,
+                    shape: isJSON ? ".json" : form == nil ? shape(of: schema) : members.shape
                 )
             )
         }
@@ -309,6 +326,10 @@ struct OperationTranslator {
         _ schema: Schema,
         foundIn: String
     ) -> (name: String, explode: Bool)? {
+        if parameter.location == .querystring {
+            let isForm: Bool = parameter.content.first.flatMap { MediaTypeName($0.name) }?.coding == .form
+            return (isForm ? "form" : "json", false)
+        }
         if parameter.schema == nil, !parameter.content.isEmpty { return ("json", false) }
         let standard: String = [.query, .cookie].contains(parameter.location) ? "form" : "simple"
         let name: String = parameter.style ?? standard
@@ -323,12 +344,8 @@ struct OperationTranslator {
         case (.header, "simple") where !explode || !types.schemas.isObjectLike(schema): return (name, false)
         case (.cookie, "form"), (.cookie, "cookie"): return (name, explode)
         default:
-            types.diagnostics.warn(
-                "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: "
-                    + "style '\(name)'\(explode ? "" : " without explode") is not supported there.",
-                at: parameter.position,
-                foundIn: foundIn
-            )
+            let style = "style '\(name)'\(explode ? "" : " without explode")"
+            leaveOut(parameter, "\(style) is not supported there.", foundIn: foundIn)
             return nil
         }
     }

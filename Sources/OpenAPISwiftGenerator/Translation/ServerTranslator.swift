@@ -41,7 +41,7 @@ struct ServerTranslator {
                 .line("try server.register("),
                 .line("    on: transport,"),
                 .line("    operationID: \(path).id,"),
-                .line("    method: .\(operation.operation.method.lowercased()),"),
+                .line("    method: \(Snippets.method(operation.operation.method)),"),
                 .line("    path: \(stringLiteral(operation.operation.path)),"),
                 .line("    decode: \(path).decode,"),
                 .line(
@@ -143,7 +143,8 @@ struct ServerTranslator {
         }
         if !operation.queryFields.isEmpty {
             body += reads(operation.queryFields, into: "query", as: "\(input).Query") { (field: TranslatedParameter) in
-                read(field, field.type.isOptional ? "query" : "requiredQuery")
+                field.isQueryString
+                    ? readQueryString(field) : read(field, field.type.isOptional ? "query" : "requiredQuery")
             }
             arguments.append("query: query")
         }
@@ -198,6 +199,20 @@ struct ServerTranslator {
     /// An expression that reads a parameter that has a style.
     private func read(_ field: TranslatedParameter, _ function: String) -> String {
         "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type.unwrapped))\(field.styleArguments))"
+    }
+
+    /// An expression that reads the whole query.
+    private func readQueryString(_ field: TranslatedParameter) -> String {
+        let call: String
+        switch (field.isJSON, field.type.isOptional) {
+        case (true, true): call = "jsonQuery"
+        case (true, false): call = "requiredJSONQuery"
+        case (false, true): call = "formQuery"
+        case (false, false): call = "requiredFormQuery"
+        }
+        let shape: String = field.isJSON ? "" : "\(field.shape), "
+        return
+            "try request.\(call)(\(stringLiteral(field.key)), \(shape)\(Snippets.typeArgument(field.type.unwrapped))\(field.memberStyles))"
     }
 
     private func reads(

@@ -6,6 +6,17 @@ enum Snippets {
     /// What every generated value type conforms to: reading, writing, and all that follows from them.
     static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Swift.Sendable"]
 
+    /// The methods that HTTPTypes has names for.
+    private static let namedMethods: Set<String> = [
+        "GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "CONNECT", "QUERY",
+    ]
+
+    /// An expression for the method of a request, which may throw for one without a name.
+    static func method(_ method: String) -> String {
+        namedMethods.contains(method)
+            ? ".\(method.lowercased())" : "OpenAPISwiftRuntime.requestMethod(\(stringLiteral(method)))"
+    }
+
     /// `init(json:)`.
     static func readingInitializer(body: [Statement]) -> Declaration {
         .function(

@@ -42,6 +42,10 @@ struct TranslatedParameter: Sendable {
     }
     /// Sent as JSON text.
     var isJSON: Bool
+    /// Whether it is the whole query: JSON or a form.
+    var isQueryString: Bool = false
+    /// Source of the argument that says how members of a form are spread, where that is not as usual.
+    var memberStyles: String = ""
     /// Source of the `ParameterShape` that readers go by.
     var shape: String
 }

@@ -37,26 +37,7 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void,
         styles: [String: FormMemberStyle] = [:]
     ) throws {
-        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dateTranscoder, write)
-        let jsonMembers: [String] = styles.filter { $0.value.style == .json }.map(\.key)
-        guard case .members(let members) = try ParameterValue(json: json, jsonMembers: Set(jsonMembers)) else {
-            throw GeneratedCodeError.notForm
-        }
-        let items: [String] = try members.flatMap { (member: ParameterValue.Member) in
-            let style: FormMemberStyle = styles[member.name] ?? FormMemberStyle(.form, explode: true)
-            if style.style == .form, style.explode, case .members = member.value {
-                // Its members would be taken for the form's.
-                throw GeneratedCodeError.nestedParameter(member.name)
-            }
-            return try ParameterEncoder.items(
-                member.value,
-                named: member.name,
-                style: style.style,
-                explode: style.explode
-            )
-        }
-        // Every other plus is encoded, and every `%20` is a space: a percent sign of the value is `%25`.
-        let bytes: [UInt8] = FormText.pluses(in: items.joined(separator: "&"))
+        let bytes: [UInt8] = try FormText.bytes(of: value, dates: configuration.dateTranscoder, write, styles: styles)
         try setBody(HTTPBody(bytes), contentType: contentType)
     }
 }
@@ -84,21 +65,68 @@ extension ReadableMessage {
         _ read: (inout JSONReader) throws(JSONError) -> T,
         styles: [String: FormMemberStyle] = [:]
     ) throws -> T {
-        let bytes: ArraySlice<UInt8> = try bufferedBody()
-        return try ParameterDecoder.read(
-            .members(try FormText.members(of: bytes, shape, styles: styles)),
+        try FormText.read(
+            try bufferedBody(),
             shape,
             named: "body",
             dates: configuration.dateTranscoder,
-            read
+            read,
+            styles: styles
         )
     }
 }
 
 /// The text of URL-encoded forms.
-private enum FormText {
+enum FormText {
 
-    static func pluses(in text: String) -> [UInt8] {
+    /// The members of a value that a closure writes, in the order of their names.
+    static func bytes<T>(
+        of value: T,
+        dates: any DateTranscoder,
+        _ write: (T, inout JSONWriter) -> Void,
+        styles: [String: FormMemberStyle]
+    ) throws -> [UInt8] {
+        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: dates, write)
+        let jsonMembers: [String] = styles.filter { $0.value.style == .json }.map(\.key)
+        guard case .members(let members) = try ParameterValue(json: json, jsonMembers: Set(jsonMembers)) else {
+            throw GeneratedCodeError.notForm
+        }
+        let items: [String] = try members.flatMap { (member: ParameterValue.Member) in
+            let style: FormMemberStyle = styles[member.name] ?? FormMemberStyle(.form, explode: true)
+            if style.style == .form, style.explode, case .members = member.value {
+                // Its members would be taken for the form's.
+                throw GeneratedCodeError.nestedParameter(member.name)
+            }
+            return try ParameterEncoder.items(
+                member.value,
+                named: member.name,
+                style: style.style,
+                explode: style.explode
+            )
+        }
+        // Every other plus is encoded, and every `%20` is a space: a percent sign of the value is `%25`.
+        return pluses(in: items.joined(separator: "&"))
+    }
+
+    /// A value that a closure reads from its members.
+    static func read<T>(
+        _ bytes: ArraySlice<UInt8>,
+        _ shape: ParameterShape,
+        named name: String,
+        dates: any DateTranscoder,
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        styles: [String: FormMemberStyle]
+    ) throws -> T {
+        try ParameterDecoder.read(
+            .members(try members(of: bytes, shape, styles: styles)),
+            shape,
+            named: name,
+            dates: dates,
+            read
+        )
+    }
+
+    private static func pluses(in text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest: Substring.UTF8View = text.utf8[...]
@@ -114,7 +142,7 @@ private enum FormText {
     }
 
     /// The members in the order of their first values, those with a style of their own at the end.
-    static func members(
+    private static func members(
         of bytes: ArraySlice<UInt8>,
         _ shape: ParameterShape,
         styles: [String: FormMemberStyle]

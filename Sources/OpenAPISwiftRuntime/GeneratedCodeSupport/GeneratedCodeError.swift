@@ -41,6 +41,10 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         )
     }
 
+    static func malformedMethod(_ token: String) -> GeneratedCodeError {
+        GeneratedCodeError(.internalServerError, "'\(token)' is no method of a request.")
+    }
+
     static let notForm = GeneratedCodeError(
         .internalServerError,
         "The value has no members, and only members can be written as a form."

@@ -129,6 +129,12 @@ public import StreamingJSON
     }
 }
 
+/// The method of a request that HTTPTypes has no name for.
+@_spi(Generated) public func requestMethod(_ token: String) throws -> HTTPRequest.Method {
+    guard let method = HTTPRequest.Method(token) else { throw GeneratedCodeError.malformedMethod(token) }
+    return method
+}
+
 /// A request while it is put together.
 @_spi(Generated) public struct ClientRequest: WritableMessage {
     /// The header fields so far.
@@ -226,6 +232,38 @@ public import StreamingJSON
             if !query.isEmpty { query += "&" }
             query += item
         }
+    }
+
+    /// Makes the members of a value the whole query, URL-encoded as a form, unless the value is `nil`.
+    public mutating func setFormQuery<T: JSONWritable>(_ value: T?, styles: [String: FormMemberStyle] = [:]) throws {
+        try setFormQuery(
+            value,
+            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            styles: styles
+        )
+    }
+
+    /// Makes the members of a value that a closure writes the whole query, URL-encoded as a form, unless the value is `nil`.
+    public mutating func setFormQuery<T>(
+        _ value: T?,
+        _ write: (T, inout JSONWriter) -> Void,
+        styles: [String: FormMemberStyle] = [:]
+    ) throws {
+        guard let value else { return }
+        let dates: any DateTranscoder = configuration.dateTranscoder
+        query = String(decoding: try FormText.bytes(of: value, dates: dates, write, styles: styles), as: UTF8.self)
+    }
+
+    /// Makes the JSON of a value the whole query, percent-encoded, unless the value is `nil`.
+    public mutating func setJSONQuery<T: JSONWritable>(_ value: T?) throws {
+        try setJSONQuery(value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+    }
+
+    /// Makes the JSON of a value that a closure writes the whole query, percent-encoded, unless the value is `nil`.
+    public mutating func setJSONQuery<T>(_ value: T?, _ write: (T, inout JSONWriter) -> Void) throws {
+        guard let value else { return }
+        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dateTranscoder, write)
+        query = PercentEncoding.encode(String(decoding: json, as: UTF8.self))
     }
 
     /// The `name=value` texts of a query parameter or cookie; none for `nil`.

@@ -313,10 +313,105 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         try query(name, shape, read, style: style, explode: explode).required(name, in: "query parameter")
     }
 
+    // MARK: The query as a whole
+
+    /// The members of a form that is the whole query, which may be missing.
+    public func formQuery<T: JSONReadable>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ type: T.Type,
+        styles: [String: FormMemberStyle] = [:]
+    ) throws -> T? {
+        guard hasQuery else { return nil }
+        return try requiredFormQuery(name, shape, type, styles: styles)
+    }
+
+    /// The members of a form that is the whole query, which may be missing, read by a closure.
+    public func formQuery<T>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        styles: [String: FormMemberStyle] = [:]
+    ) throws -> T? {
+        guard hasQuery else { return nil }
+        return try requiredFormQuery(name, shape, read, styles: styles)
+    }
+
+    /// The members of a form that is the whole query.
+    public func requiredFormQuery<T: JSONReadable>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ type: T.Type,
+        styles: [String: FormMemberStyle] = [:]
+    ) throws -> T {
+        try requiredFormQuery(
+            name,
+            shape,
+            { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) },
+            styles: styles
+        )
+    }
+
+    /// The members of a form that is the whole query, read by a closure.
+    ///
+    /// A form without members leaves no trace, so there always is one.
+    public func requiredFormQuery<T>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        styles: [String: FormMemberStyle] = [:]
+    ) throws -> T {
+        let bytes: [UInt8] = Array((Self.query(of: request) ?? "").utf8)
+        return try FormText.read(
+            bytes[...],
+            shape,
+            named: name,
+            dates: configuration.dateTranscoder,
+            read,
+            styles: styles
+        )
+    }
+
+    /// JSON that is the whole query, which may be missing.
+    public func jsonQuery<T: JSONReadable>(_ name: String, _ type: T.Type) throws -> T? {
+        try jsonQuery(name) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+    }
+
+    /// JSON that is the whole query, which may be missing, read by a closure.
+    public func jsonQuery<T>(_ name: String, _ read: (inout JSONReader) throws(JSONError) -> T) throws -> T? {
+        guard hasQuery, let query = Self.query(of: request) else { return nil }
+        return try ParameterDecoder.read(
+            .text(PercentEncoding.decode(query)),
+            .json,
+            named: name,
+            dates: configuration.dateTranscoder,
+            read
+        )
+    }
+
+    /// JSON that is the whole query.
+    public func requiredJSONQuery<T: JSONReadable>(_ name: String, _ type: T.Type) throws -> T {
+        try jsonQuery(name, type).required(name, in: "query string")
+    }
+
+    /// JSON that is the whole query, read by a closure.
+    public func requiredJSONQuery<T>(
+        _ name: String,
+        _ read: (inout JSONReader) throws(JSONError) -> T
+    ) throws -> T {
+        try jsonQuery(name, read).required(name, in: "query string")
+    }
+
+    private var hasQuery: Bool { Self.query(of: request)?.isEmpty == false }
+
+    private static func query(of request: HTTPRequest) -> Substring? {
+        guard let path = request.path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        let query: Substring = path[path.index(after: mark)...]
+        return query.utf8.firstIndex(of: UInt8(ascii: "#")).map { query[..<$0] } ?? query
+    }
+
     private static func queryItems(of request: HTTPRequest) throws -> [ParameterItem] {
-        guard let path = request.path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
-        var query: Substring = path[path.index(after: mark)...]
-        if let fragment = query.utf8.firstIndex(of: UInt8(ascii: "#")) { query = query[..<fragment] }
+        guard let query = query(of: request) else { return [] }
         return try query.split(separator: "&").map { (item: Substring) in
             guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                 throw GeneratedCodeError.malformedQuery(String(item))

@@ -214,6 +214,50 @@ struct Client: APIProtocol {
             decode: Operations.sendJson.decode
         )
     }
+    /// - Remark: HTTP `GET /whole/form`.
+    func queryForm(_ input: Operations.queryForm.Input) async throws -> Operations.queryForm.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.queryForm.id,
+            method: .get,
+            encode: Operations.queryForm.encode,
+            decode: Operations.queryForm.decode
+        )
+    }
+    /// - Remark: HTTP `POST /whole/form`.
+    func queryRequiredForm(
+        _ input: Operations.queryRequiredForm.Input
+    ) async throws -> Operations.queryRequiredForm.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.queryRequiredForm.id,
+            method: .post,
+            encode: Operations.queryRequiredForm.encode,
+            decode: Operations.queryRequiredForm.decode
+        )
+    }
+    /// - Remark: HTTP `GET /whole/json`.
+    func queryJson(_ input: Operations.queryJson.Input) async throws -> Operations.queryJson.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.queryJson.id,
+            method: .get,
+            encode: Operations.queryJson.encode,
+            decode: Operations.queryJson.decode
+        )
+    }
+    /// - Remark: HTTP `POST /whole/json`.
+    func queryRequiredJson(
+        _ input: Operations.queryRequiredJson.Input
+    ) async throws -> Operations.queryRequiredJson.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.queryRequiredJson.id,
+            method: .post,
+            encode: Operations.queryRequiredJson.encode,
+            decode: Operations.queryRequiredJson.decode
+        )
+    }
     /// - Remark: HTTP `GET /overlap/{id}`.
     func overlap(_ input: Operations.overlap.Input) async throws -> Operations.overlap.Output {
         try await self.__client.send(
@@ -586,6 +630,38 @@ struct Client: APIProtocol {
             method: .post,
             encode: Operations.sendStream.encode,
             decode: Operations.sendStream.decode
+        )
+    }
+    /// - Remark: HTTP `QUERY /shelves/{id}`.
+    func queryShelf(_ input: Operations.queryShelf.Input) async throws -> Operations.queryShelf.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.queryShelf.id,
+            method: .query,
+            encode: Operations.queryShelf.encode,
+            decode: Operations.queryShelf.decode
+        )
+    }
+    /// - Remark: HTTP `COPY /shelves/{id}`.
+    func copyShelf(_ input: Operations.copyShelf.Input) async throws -> Operations.copyShelf.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.copyShelf.id,
+            method: OpenAPISwiftRuntime.requestMethod("COPY"),
+            encode: Operations.copyShelf.encode,
+            decode: Operations.copyShelf.decode
+        )
+    }
+    /// - Remark: HTTP `x-tidy! /shelves/{id}`.
+    func x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_(
+        _ input: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input
+    ) async throws -> Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.id,
+            method: OpenAPISwiftRuntime.requestMethod("x-tidy!"),
+            encode: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.encode,
+            decode: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.decode
         )
     }
     /// - Remark: HTTP `GET /derived/{id}`.
@@ -970,6 +1046,66 @@ extension Operations.sendJson {
         try request.addPath(parameter: input.path.note, style: .json)
         try request.addQuery("filter", input.query.filter, style: .json, explode: false)
         try request.addQuery("points", input.query.points, style: .json, explode: false)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.queryForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/whole/form")
+        try request.setFormQuery(input.query.filter, styles: ["tags": OpenAPISwiftRuntime.FormMemberStyle(.form, explode: false)])
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.queryRequiredForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/whole/form")
+        try request.setFormQuery(input.query.note)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.queryJson {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/whole/json")
+        try request.setJSONQuery(input.query.point)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.queryRequiredJson {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/whole/json")
+        try request.setJSONQuery(input.query.moments, { (value: [OpenAPISwiftRuntime.OpenAPIDate], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) })
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1862,6 +1998,54 @@ extension Operations.sendStream {
         case .application_json_hyphen_seq(let value):
             try request.setBody(value, contentType: "application/json-seq")
         }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.queryShelf {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shelves/")
+        try request.addPath(parameter: input.path.id)
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.copyShelf {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shelves/")
+        try request.addPath(parameter: input.path.id)
+        try request.addHeader("Destination", input.headers.Destination)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 201:
+            return .created(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_ {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shelves/")
+        try request.addPath(parameter: input.path.id)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {

@@ -193,6 +193,42 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.queryForm.id,
+            method: .get,
+            path: "/whole/form",
+            decode: Operations.queryForm.decode,
+            handle: { (handler: Self, input: Operations.queryForm.Input) async throws -> Operations.queryForm.Output in try await handler.queryForm(input) },
+            encode: Operations.queryForm.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.queryRequiredForm.id,
+            method: .post,
+            path: "/whole/form",
+            decode: Operations.queryRequiredForm.decode,
+            handle: { (handler: Self, input: Operations.queryRequiredForm.Input) async throws -> Operations.queryRequiredForm.Output in try await handler.queryRequiredForm(input) },
+            encode: Operations.queryRequiredForm.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.queryJson.id,
+            method: .get,
+            path: "/whole/json",
+            decode: Operations.queryJson.decode,
+            handle: { (handler: Self, input: Operations.queryJson.Input) async throws -> Operations.queryJson.Output in try await handler.queryJson(input) },
+            encode: Operations.queryJson.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.queryRequiredJson.id,
+            method: .post,
+            path: "/whole/json",
+            decode: Operations.queryRequiredJson.decode,
+            handle: { (handler: Self, input: Operations.queryRequiredJson.Input) async throws -> Operations.queryRequiredJson.Output in try await handler.queryRequiredJson(input) },
+            encode: Operations.queryRequiredJson.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.overlap.id,
             method: .get,
             path: "/overlap/{id}",
@@ -523,6 +559,33 @@ extension APIProtocol {
             decode: Operations.sendStream.decode,
             handle: { (handler: Self, input: Operations.sendStream.Input) async throws -> Operations.sendStream.Output in try await handler.sendStream(input) },
             encode: Operations.sendStream.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.queryShelf.id,
+            method: .query,
+            path: "/shelves/{id}",
+            decode: Operations.queryShelf.decode,
+            handle: { (handler: Self, input: Operations.queryShelf.Input) async throws -> Operations.queryShelf.Output in try await handler.queryShelf(input) },
+            encode: Operations.queryShelf.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.copyShelf.id,
+            method: OpenAPISwiftRuntime.requestMethod("COPY"),
+            path: "/shelves/{id}",
+            decode: Operations.copyShelf.decode,
+            handle: { (handler: Self, input: Operations.copyShelf.Input) async throws -> Operations.copyShelf.Output in try await handler.copyShelf(input) },
+            encode: Operations.copyShelf.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.id,
+            method: OpenAPISwiftRuntime.requestMethod("x-tidy!"),
+            path: "/shelves/{id}",
+            decode: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.decode,
+            handle: { (handler: Self, input: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input) async throws -> Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output in try await handler.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_(input) },
+            encode: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.encode
         )
         try server.register(
             on: transport,
@@ -1025,6 +1088,94 @@ extension Operations.sendJson {
             points: try request.query("points", .json, [Components.Schemas.Point].self, style: .json, explode: false)
         )
         return Input(path: path, query: query)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.queryForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let query = Operations.queryForm.Input.Query(
+            filter: try request.formQuery("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, styles: ["tags": OpenAPISwiftRuntime.FormMemberStyle(.form, explode: false)])
+        )
+        return Input(query: query)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.queryRequiredForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let query = Operations.queryRequiredForm.Input.Query(
+            note: try request.requiredFormQuery("note", .object(["text": .string, "weight": .number], additional: nil), Components.Schemas.Note.self)
+        )
+        return Input(query: query)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.queryJson {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let query = Operations.queryJson.Input.Query(
+            point: try request.jsonQuery("point", Components.Parameters.WholeQuery.self)
+        )
+        return Input(query: query)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.queryRequiredJson {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let query = Operations.queryRequiredJson.Input.Query(
+            moments: try request.requiredJSONQuery("moments", { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [OpenAPISwiftRuntime.OpenAPIDate] in try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) })
+        )
+        return Input(query: query)
     }
     @Sendable
     fileprivate static func encode(
@@ -2148,6 +2299,79 @@ extension Operations.sendStream {
             body = .application_json_hyphen_seq(try request.rawBody())
         }
         return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.queryShelf {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.queryShelf.Input.Path(
+            id: try request.path("id", .string, Swift.String.self)
+        )
+        let headers = Operations.queryShelf.Input.Headers(
+            accept: try request.accept()
+        )
+        let body: Operations.queryShelf.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.copyShelf {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.copyShelf.Input.Path(
+            id: try request.path("id", .string, Swift.String.self)
+        )
+        let headers = Operations.copyShelf.Input.Headers(
+            Destination: try request.requiredHeader("Destination", .string, Swift.String.self)
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .created:
+            response.setStatus(201)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_ {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input.Path(
+            id: try request.path("id", .string, Swift.String.self)
+        )
+        return Input(path: path)
     }
     @Sendable
     fileprivate static func encode(

@@ -2443,6 +2443,121 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `QUERY /shelves/{id}`.
+    enum queryShelf {
+        static var id: Swift.String {
+            "queryShelf"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            typealias Path = Operations.overlap.Input.Path
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.Filter>
+            var path: Operations.queryShelf.Input.Path
+            var headers: Operations.queryShelf.Input.Headers
+            var body: Operations.queryShelf.Input.Body
+            init(
+                path: Operations.queryShelf.Input.Path,
+                headers: Operations.queryShelf.Input.Headers = .init(),
+                body: Operations.queryShelf.Input.Body
+            ) {
+                self.path = path
+                self.headers = headers
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Words>
+            /// What is on it.
+            case ok(Operations.queryShelf.Output.Ok)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var ok: Operations.queryShelf.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+        }
+        typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// - Remark: HTTP `COPY /shelves/{id}`.
+    enum copyShelf {
+        static var id: Swift.String {
+            "copyShelf"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            typealias Path = Operations.overlap.Input.Path
+            struct Headers: OpenAPISwiftRuntime.OperationValue {
+                var Destination: Swift.String
+                init(Destination: Swift.String) {
+                    self.Destination = Destination
+                }
+            }
+            var path: Operations.copyShelf.Input.Path
+            var headers: Operations.copyShelf.Input.Headers
+            init(path: Operations.copyShelf.Input.Path, headers: Operations.copyShelf.Input.Headers) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias Created = OpenAPISwiftRuntime.EmptyResponse
+            /// Copied.
+            case created(Operations.copyShelf.Output.Created)
+            static var created: Self {
+                .created(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var created: Operations.copyShelf.Output.Created {
+                get throws {
+                    switch self {
+                    case .created(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "created", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `x-tidy! /shelves/{id}`.
+    enum x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_ {
+        static var id: Swift.String {
+            "x-tidy!/shelves/{id}"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            typealias Path = Operations.overlap.Input.Path
+            var path: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input.Path
+            init(path: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input.Path) {
+                self.path = path
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Tidy.
+            case noContent(Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `GET /derived/{id}`.
     enum get_sol_derived_sol__lcub_id_rcub_ {
         static var id: Swift.String {

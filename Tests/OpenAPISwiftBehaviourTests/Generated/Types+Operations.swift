@@ -974,6 +974,148 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `GET /whole/form`.
+    enum queryForm {
+        static var id: Swift.String {
+            "queryForm"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            typealias Query = Operations.queryExploded.Input.Query
+            var query: Operations.queryForm.Input.Query
+            init(query: Operations.queryForm.Input.Query = .init()) {
+                self.query = query
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.queryForm.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.queryForm.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /whole/form`.
+    enum queryRequiredForm {
+        static var id: Swift.String {
+            "queryRequiredForm"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            typealias Query = Operations.sendJson.Input.Path
+            var query: Operations.queryRequiredForm.Input.Query
+            init(query: Operations.queryRequiredForm.Input.Query) {
+                self.query = query
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.queryRequiredForm.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.queryRequiredForm.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `GET /whole/json`.
+    enum queryJson {
+        static var id: Swift.String {
+            "queryJson"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Query: OpenAPISwiftRuntime.OperationValue {
+                var point: Components.Parameters.WholeQuery?
+                init(point: Components.Parameters.WholeQuery? = nil) {
+                    self.point = point
+                }
+            }
+            var query: Operations.queryJson.Input.Query
+            init(query: Operations.queryJson.Input.Query = .init()) {
+                self.query = query
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.queryJson.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.queryJson.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /whole/json`.
+    enum queryRequiredJson {
+        static var id: Swift.String {
+            "queryRequiredJson"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Query: OpenAPISwiftRuntime.OperationValue {
+                var moments: [OpenAPISwiftRuntime.OpenAPIDate]
+                init(moments: [OpenAPISwiftRuntime.OpenAPIDate]) {
+                    self.moments = moments
+                }
+            }
+            var query: Operations.queryRequiredJson.Input.Query
+            init(query: Operations.queryRequiredJson.Input.Query) {
+                self.query = query
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.queryRequiredJson.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.queryRequiredJson.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `GET /overlap/{id}`.
     enum overlap {
         static var id: Swift.String {

@@ -7,5 +7,6 @@ import StreamingJSON
 extension Components.Parameters {
     typealias KeyInPath = Swift.String
     typealias PageSize = Swift.Int
+    typealias WholeQuery = Components.Schemas.Point
     typealias TraceHeader = Components.Schemas.Colour
 }

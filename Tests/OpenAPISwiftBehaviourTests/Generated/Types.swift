@@ -48,6 +48,18 @@ protocol APIProtocol: Sendable {
     func queryDelimited(_ input: Operations.queryDelimited.Input) async throws -> Operations.queryDelimited.Output
     /// - Remark: HTTP `GET /json/{note}`.
     func sendJson(_ input: Operations.sendJson.Input) async throws -> Operations.sendJson.Output
+    /// - Remark: HTTP `GET /whole/form`.
+    func queryForm(_ input: Operations.queryForm.Input) async throws -> Operations.queryForm.Output
+    /// - Remark: HTTP `POST /whole/form`.
+    func queryRequiredForm(
+        _ input: Operations.queryRequiredForm.Input
+    ) async throws -> Operations.queryRequiredForm.Output
+    /// - Remark: HTTP `GET /whole/json`.
+    func queryJson(_ input: Operations.queryJson.Input) async throws -> Operations.queryJson.Output
+    /// - Remark: HTTP `POST /whole/json`.
+    func queryRequiredJson(
+        _ input: Operations.queryRequiredJson.Input
+    ) async throws -> Operations.queryRequiredJson.Output
     /// - Remark: HTTP `GET /overlap/{id}`.
     func overlap(_ input: Operations.overlap.Input) async throws -> Operations.overlap.Output
     /// - Remark: HTTP `DELETE /overlap/{id}`.
@@ -126,6 +138,14 @@ protocol APIProtocol: Sendable {
     func stream(_ input: Operations.stream.Input) async throws -> Operations.stream.Output
     /// - Remark: HTTP `POST /streams`.
     func sendStream(_ input: Operations.sendStream.Input) async throws -> Operations.sendStream.Output
+    /// - Remark: HTTP `QUERY /shelves/{id}`.
+    func queryShelf(_ input: Operations.queryShelf.Input) async throws -> Operations.queryShelf.Output
+    /// - Remark: HTTP `COPY /shelves/{id}`.
+    func copyShelf(_ input: Operations.copyShelf.Input) async throws -> Operations.copyShelf.Output
+    /// - Remark: HTTP `x-tidy! /shelves/{id}`.
+    func x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_(
+        _ input: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input
+    ) async throws -> Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output
     /// - Remark: HTTP `GET /derived/{id}`.
     func get_sol_derived_sol__lcub_id_rcub_(
         _ input: Operations.get_sol_derived_sol__lcub_id_rcub_.Input
@@ -246,6 +266,26 @@ extension APIProtocol {
         query: Operations.sendJson.Input.Query = .init()
     ) async throws -> Operations.sendJson.Output {
         try await self.sendJson(Operations.sendJson.Input(path: path, query: query))
+    }
+    /// - Remark: HTTP `GET /whole/form`.
+    func queryForm(query: Operations.queryForm.Input.Query = .init()) async throws -> Operations.queryForm.Output {
+        try await self.queryForm(Operations.queryForm.Input(query: query))
+    }
+    /// - Remark: HTTP `POST /whole/form`.
+    func queryRequiredForm(
+        query: Operations.queryRequiredForm.Input.Query
+    ) async throws -> Operations.queryRequiredForm.Output {
+        try await self.queryRequiredForm(Operations.queryRequiredForm.Input(query: query))
+    }
+    /// - Remark: HTTP `GET /whole/json`.
+    func queryJson(query: Operations.queryJson.Input.Query = .init()) async throws -> Operations.queryJson.Output {
+        try await self.queryJson(Operations.queryJson.Input(query: query))
+    }
+    /// - Remark: HTTP `POST /whole/json`.
+    func queryRequiredJson(
+        query: Operations.queryRequiredJson.Input.Query
+    ) async throws -> Operations.queryRequiredJson.Output {
+        try await self.queryRequiredJson(Operations.queryRequiredJson.Input(query: query))
     }
     /// - Remark: HTTP `GET /overlap/{id}`.
     func overlap(
@@ -446,6 +486,27 @@ extension APIProtocol {
     /// - Remark: HTTP `POST /streams`.
     func sendStream(body: Operations.sendStream.Input.Body) async throws -> Operations.sendStream.Output {
         try await self.sendStream(Operations.sendStream.Input(body: body))
+    }
+    /// - Remark: HTTP `QUERY /shelves/{id}`.
+    func queryShelf(
+        path: Operations.queryShelf.Input.Path,
+        headers: Operations.queryShelf.Input.Headers = .init(),
+        body: Operations.queryShelf.Input.Body
+    ) async throws -> Operations.queryShelf.Output {
+        try await self.queryShelf(Operations.queryShelf.Input(path: path, headers: headers, body: body))
+    }
+    /// - Remark: HTTP `COPY /shelves/{id}`.
+    func copyShelf(
+        path: Operations.copyShelf.Input.Path,
+        headers: Operations.copyShelf.Input.Headers
+    ) async throws -> Operations.copyShelf.Output {
+        try await self.copyShelf(Operations.copyShelf.Input(path: path, headers: headers))
+    }
+    /// - Remark: HTTP `x-tidy! /shelves/{id}`.
+    func x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_(
+        path: Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input.Path
+    ) async throws -> Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Output {
+        try await self.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_(Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_.Input(path: path))
     }
     /// - Remark: HTTP `GET /derived/{id}`.
     func get_sol_derived_sol__lcub_id_rcub_(
