@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// How many inputs the tests with mutated bytes try: a few thousand, or what the environment variable `MISTKIT_FUZZ_RUNS` says.
 let fuzzRuns = ProcessInfo.processInfo.environment["MISTKIT_FUZZ_RUNS"].flatMap { Int($0) } ?? 2000
@@ -70,6 +71,56 @@ extension Arriving<ArraySlice<UInt8>> {
             start = end
         }
         self.init(elements: chunks)
+    }
+}
+
+/// A stream of 64 MiB that counts how many of its bytes are on their way.
+final class CountedChunks: AsyncSequence, Sendable {
+
+    typealias Element = ArraySlice<UInt8>
+    typealias Failure = any Error
+
+    private struct Counts {
+        var produced = 0
+        var taken = 0
+        var largestBacklog = 0
+    }
+
+    let chunk: ArraySlice<UInt8>
+    let length = 64 << 20
+    private let counts = Mutex(Counts())
+
+    init(of byte: UInt8 = 7) {
+        chunk = ArraySlice(repeating: byte, count: 64 << 10)
+    }
+
+    /// Says that bytes have reached their end.
+    func take(_ count: Int) {
+        counts.withLock { $0.taken += count }
+    }
+
+    /// How many bytes have reached their end.
+    var taken: Int { counts.withLock { $0.taken } }
+
+    /// The most bytes that were on their way at any time.
+    var largestBacklog: Int { counts.withLock { $0.largestBacklog } }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+
+        let source: CountedChunks
+
+        mutating func next() async throws -> ArraySlice<UInt8>? {
+            source.counts.withLock { counts in
+                guard counts.produced < source.length else { return nil }
+                counts.produced += source.chunk.count
+                counts.largestBacklog = Swift.max(counts.largestBacklog, counts.produced - counts.taken)
+                return source.chunk
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(source: self)
     }
 }
 
