@@ -114,9 +114,12 @@ public final class CloudKitEmulator: Sendable {
 // MARK: - Transactions
 
 extension CloudKitEmulator {
+    /// How many seconds the clock is ahead for the present task, for tests of clocks that are wrong.
+    @TaskLocal package static var clockSkew = 0.0
+
     /// The present, in whole milliseconds since 1970.
     var now: Int64 {
-        clock().milliseconds
+        clock().milliseconds + Int64(Self.clockSkew * 1000)
     }
 
     /// Reads from one state of the database.

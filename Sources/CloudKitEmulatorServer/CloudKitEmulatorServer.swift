@@ -49,6 +49,12 @@ public import OpenAPISwiftRuntime
 /// - ``send(_:body:baseURL:operationID:)``
 /// - ``respond(to:body:)``
 ///
+/// ### Going wrong on purpose
+/// - ``faults``
+/// - ``EmulatorFaults``
+/// - ``FaultRule``
+/// - ``Fault``
+///
 /// ### Joining another server
 /// - ``register(on:)``
 public struct CloudKitEmulatorServer: Sendable {
@@ -61,6 +67,10 @@ public struct CloudKitEmulatorServer: Sendable {
         public var signInURL: String?
         /// What the header field `X-Responding-Instance` says.
         public var respondingInstance = "ckdatabasews:mistkit-emulator"
+        /// What goes wrong, and when, for tests of clients. Nothing unless told otherwise.
+        public var faults: [FaultRule] = []
+        /// What slow replies are slow on.
+        public var clock: any Clock<Duration> = ContinuousClock()
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
 
@@ -76,6 +86,8 @@ public struct CloudKitEmulatorServer: Sendable {
     public let emulator: CloudKitEmulator
     /// What is the server's own choice.
     public let configuration: Configuration
+    /// What goes wrong, and when; to be changed while the server runs.
+    public let faults: EmulatorFaults
     let endpoints: Endpoints
 
     /// Makes a server. It does nothing until it is called or runs.
@@ -87,6 +99,7 @@ public struct CloudKitEmulatorServer: Sendable {
     public init(_ emulator: CloudKitEmulator, configuration: Configuration = Configuration()) throws {
         self.emulator = emulator
         self.configuration = configuration
+        faults = EmulatorFaults(configuration.faults)
         self.endpoints = try Endpoints(of: EndpointHandlers(emulator: emulator))
     }
 
@@ -96,8 +109,15 @@ public struct CloudKitEmulatorServer: Sendable {
     ///   - request: The request; its path is the target as it stands on the request line, query included.
     ///   - body: The body of the request, or nil if it has none.
     /// - Returns: The response and its body, which holds all its bytes.
-    /// - Throws: Only what reading the request's body throws, and `CancellationError`. All else becomes a response.
+    /// - Throws: Only what reading the request's body throws, `CancellationError`, and a `TransportError` where a rule of ``faults``
+    ///   breaks the connection. All else becomes a response.
     public func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
+        guard let fault = faults.next(for: request) else { return try await respondRightly(to: request, body: body) }
+        return try await respond(to: request, body: body, with: fault)
+    }
+
+    /// Answers a request of which nothing goes wrong.
+    func respondRightly(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
         var exchange = Exchange(request, with: self)
         do {
             let (response, body) = try await answer(&exchange, body: body)

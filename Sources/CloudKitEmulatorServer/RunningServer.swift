@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
 import ServiceLifecycle
 
@@ -85,7 +86,9 @@ extension CloudKitEmulatorServer {
         onReady: @escaping @Sendable (URL) async -> Void
     ) -> some ApplicationProtocol {
         Application(
-            responder: CallbackResponder<BasicRequestContext> { request, _ in try await respond(to: request) },
+            responder: CallbackResponder<OperationRequestContext> { request, context in
+                try await respond(to: request, on: context.channel)
+            },
             configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { channel in
                 var components = URLComponents()
@@ -99,20 +102,56 @@ extension CloudKitEmulatorServer {
     }
 
     /// Answers a request of Hummingbird's. All requests come here, so that a path that is unknown is answered as in process.
-    private func respond(to request: Request) async throws -> Response {
+    private func respond(to request: Request, on channel: any Channel) async throws -> Response {
         let body = HTTPBody(
             request.body.map { ArraySlice($0.readableBytesView) },
             length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
             iterationBehavior: .single
         )
-        let (response, responseBody) = try await respond(to: request.head, body: body)
-        guard let bytes = responseBody?.bufferedBytes else {
-            return Response(status: response.status, headers: response.headerFields)
+        let response: HTTPResponse
+        let responseBody: HTTPBody?
+        do {
+            (response, responseBody) = try await untilClosed(channel) {
+                try await respond(to: request.head, body: body)
+            }
+        } catch is TransportError {
+            // A fault: there is to be no answer.
+            try? await channel.close()
+            throw CancellationError()
         }
+        guard let responseBody else { return Response(status: response.status, headers: response.headerFields) }
+        if let bytes = responseBody.bufferedBytes {
+            return Response(
+                status: response.status,
+                headers: response.headerFields,
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            )
+        }
+        // A fault: the body comes in pieces, or breaks off, which closes the connection.
+        var length: Int?
+        if case .known(let count) = responseBody.length { length = Int(count) }
         return Response(
             status: response.status,
             headers: response.headerFields,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            body: ResponseBody(contentLength: length) { writer in
+                for try await piece in responseBody { try await writer.write(ByteBuffer(bytes: piece)) }
+                try await writer.finish(nil)
+            }
         )
+    }
+
+    /// Gives up when the client does. The rules answer at once, so this matters only where a fault makes them wait.
+    private func untilClosed<Value: Sendable>(
+        _ channel: any Channel,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard faults.areThereAny else { return try await body() }
+        let task = Task { try await body() }
+        channel.closeFuture.whenComplete { _ in task.cancel() }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 }

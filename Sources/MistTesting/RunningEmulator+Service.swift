@@ -13,11 +13,18 @@ extension RunningEmulator {
 
     /// Makes a service of MistKit that talks to the emulator.
     ///
-    /// It does not repeat failed requests: a test wants to see the failure.
-    ///
-    /// - Parameter identity: As whom it speaks.
+    /// - Parameters:
+    ///   - identity: As whom it speaks.
+    ///   - retryPolicy: When a failed request is sent again: never, as a test wants to see the failure, unless told otherwise.
+    ///   - clock: What the waits of the policy are measured with.
+    ///   - random: Gives a number from 0 up to 1 for each wait of the policy.
     /// - Returns: The service.
-    public func service(as identity: Identity) -> CloudKitService {
+    public func service(
+        as identity: Identity,
+        retryPolicy: RetryPolicy = .never,
+        clock: any Clock<Duration> = ContinuousClock(),
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) -> CloudKitService {
         let tokenManager: any TokenManager =
             switch identity {
             case .apiToken: APITokenManager(apiToken: apiToken)
@@ -30,7 +37,9 @@ extension RunningEmulator {
             tokenManager: tokenManager,
             serverURL: serverURL,
             transport: transport,
-            retryPolicy: .never
+            retryPolicy: retryPolicy,
+            clock: clock,
+            random: random
         )
     }
 }

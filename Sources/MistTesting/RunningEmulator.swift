@@ -1,5 +1,5 @@
 public import CloudKitEmulator
-import CloudKitEmulatorServer
+public import CloudKitEmulatorServer
 public import CloudKitModel
 public import HTTPTypes
 import Logging
@@ -40,6 +40,7 @@ public enum EmulatorConnection: Hashable, Sendable, CaseIterable {
 ///   - connection: In process, or over a socket.
 ///   - storage: Where the data are kept.
 ///   - configuration: How the emulator behaves where that is a choice.
+///   - faults: What goes wrong, and when; see also ``RunningEmulator/faults``.
 ///   - clock: What time it is in the emulator and for its signatures; the system's time when `nil`.
 ///   - seed: Makes record names, tokens and keys the same in each run; they are random when `nil`.
 ///   - body: The test.
@@ -49,6 +50,7 @@ public func withCloudKitEmulator<Result>(
     over connection: EmulatorConnection = .inProcess,
     storage: EmulatorStorage = .memory,
     configuration: EmulatorConfiguration = EmulatorConfiguration(),
+    faults: [FaultRule] = [],
     clock: TestClock? = nil,
     seed: UInt64? = nil,
     _ body: (RunningEmulator) async throws -> Result
@@ -62,7 +64,9 @@ public func withCloudKitEmulator<Result>(
         clock: now
     )
     let quiet = Logger(label: "MistTesting") { _ in SwiftLogNoOpLogHandler() }
-    let server = try CloudKitEmulatorServer(rules, configuration: .init(logger: quiet))
+    var serverConfiguration = CloudKitEmulatorServer.Configuration(logger: quiet)
+    serverConfiguration.faults = faults
+    let server = try CloudKitEmulatorServer(rules, configuration: serverConfiguration)
     let key = try randomness.map { try ServerToServerKey(rawRepresentation: $0.next(32)) } ?? .generate()
     func running(at serverURL: URL, through transport: any ClientTransport) throws -> RunningEmulator {
         try RunningEmulator(server: server, serverURL: serverURL, transport: transport, key: key, now: now)
@@ -86,7 +90,7 @@ public func withCloudKitEmulator<Result>(
 /// ## Topics
 ///
 /// ### Using MistKit on it
-/// - ``service(as:)``
+/// - ``service(as:retryPolicy:clock:random:)``
 /// - ``Identity``
 ///
 /// ### Using any other client on it
@@ -104,6 +108,9 @@ public func withCloudKitEmulator<Result>(
 /// - ``serverKeyID``
 /// - ``serverKeyPEM``
 ///
+/// ### Faults
+/// - ``faults``
+///
 /// ### Behind the wire
 /// - ``rules``
 public struct RunningEmulator: Sendable {
@@ -113,7 +120,7 @@ public struct RunningEmulator: Sendable {
     public let transport: any ClientTransport
     /// The container that the credentials are for.
     public let containerIdentifier = "iCloud.test.mistkit"
-    /// The environment that ``service(as:)`` uses. The credentials hold in both.
+    /// The environment that ``service(as:retryPolicy:clock:random:)`` uses. The credentials hold in both.
     public let environment = ContainerEnvironment.development
     /// The registered API token.
     public let apiToken: String
@@ -125,6 +132,8 @@ public struct RunningEmulator: Sendable {
     public let serverKeyID: String
     /// The private half of the server-to-server key, as PEM (PKCS #8).
     public let serverKeyPEM: String
+    /// What goes wrong at the emulator, and the requests that it had.
+    public let faults: EmulatorFaults
     /// The rules, to arrange or look at things that the wire does not show.
     public let rules: CloudKitEmulator
     let key: ServerToServerKey
@@ -140,6 +149,7 @@ public struct RunningEmulator: Sendable {
         now: @escaping @Sendable () -> Date
     ) throws {
         self.rules = server.emulator
+        faults = server.faults
         self.serverURL = serverURL
         self.transport = transport
         self.key = key

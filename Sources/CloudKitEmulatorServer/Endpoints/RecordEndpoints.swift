@@ -28,31 +28,39 @@ extension EndpointHandlers {
 
     func lookupRecords(_ input: Operations.LookupRecords.Input) async throws -> Operations.LookupRecords.Output {
         let request = try input.body.json
-        let page = try emulator.lookupRecords(
-            request.records.map { RecordLookup(recordName: $0.recordName, desiredKeys: $0.desiredKeys) },
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
-            zoneID: request.zoneID,
-            desiredKeys: request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings ?? false,
-            getCurrentSyncToken: input.query.getCurrentSyncToken ?? false,
-            as: caller
-        )
+        let page = try ItemFault.serving(request.records, named: { $0.recordName }) { records in
+            try emulator.lookupRecords(
+                records.map { RecordLookup(recordName: $0.recordName, desiredKeys: $0.desiredKeys) },
+                in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+                zoneID: request.zoneID,
+                desiredKeys: request.desiredKeys,
+                numbersAsStrings: request.numbersAsStrings ?? false,
+                getCurrentSyncToken: input.query.getCurrentSyncToken ?? false,
+                as: caller
+            )
+        }
         let reply = Components.Schemas.LookupRecordsResponse(records: page.records, syncToken: page.syncToken)
         return .ok(.init(body: .json(reply)))
     }
 
     func modifyRecords(_ input: Operations.ModifyRecords.Input) async throws -> Operations.ModifyRecords.Output {
         let request = try input.body.json
-        let page = try emulator.modifyRecords(
+        let page = try ItemFault.serving(
             request.operations,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
-            zoneID: request.zoneID,
-            atomic: request.atomic,
-            desiredKeys: request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings ?? false,
-            getCurrentSyncToken: input.query.getCurrentSyncToken ?? false,
-            as: caller
-        )
+            named: { $0.record.recordName },
+            atomic: request.atomic ?? false
+        ) { operations in
+            try emulator.modifyRecords(
+                operations,
+                in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+                zoneID: request.zoneID,
+                atomic: request.atomic,
+                desiredKeys: request.desiredKeys,
+                numbersAsStrings: request.numbersAsStrings ?? false,
+                getCurrentSyncToken: input.query.getCurrentSyncToken ?? false,
+                as: caller
+            )
+        }
         let reply = Components.Schemas.ModifyRecordsResponse(records: page.records, syncToken: page.syncToken)
         return .ok(.init(body: .json(reply)))
     }

@@ -1,0 +1,167 @@
+import CloudKitEmulator
+import HTTPTypes
+import OpenAPISwiftRuntime
+import Synchronization
+
+/// The rules of what goes wrong at an emulator, and what requests there were. It may be changed while the emulator runs.
+///
+/// ```swift
+/// try await withCloudKitEmulator(faults: [FaultRule(.loseReply, on: "records/modify")]) { emulator in
+///     // the first write is done, and its reply does not come
+///     emulator.faults.removeAll()
+///     // everything works
+///     emulator.faults.requests   // ["private/records/modify", …]
+/// }
+/// ```
+public final class EmulatorFaults: Sendable {
+    private struct State {
+        var rules: [(rule: FaultRule, count: Int)] = []
+        var requests: [String] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes a list of rules.
+    ///
+    /// - Parameter rules: The rules, the more important ones first.
+    public init(_ rules: [FaultRule] = []) {
+        state.withLock { $0.rules = rules.map { ($0, 0) } }
+    }
+
+    /// Adds a rule behind the others.
+    ///
+    /// - Parameter rule: The rule; it counts from now on.
+    public func add(_ rule: FaultRule) {
+        state.withLock { $0.rules.append((rule, 0)) }
+    }
+
+    /// Removes all rules: everything works again.
+    public func removeAll() {
+        state.withLock { $0.rules = [] }
+    }
+
+    /// The requests since the beginning or the last ``forgetRequests()``, in the order of their arrival: the last parts of their paths, such
+    /// as `private/records/modify`.
+    public var requests: [String] { state.withLock { $0.requests } }
+
+    /// Begins to count the requests anew.
+    public func forgetRequests() {
+        state.withLock { $0.requests = [] }
+    }
+
+    var areThereAny: Bool { state.withLock { !$0.rules.isEmpty } }
+
+    /// Notes a request, and gives what goes wrong with it.
+    func next(for request: HTTPRequest) -> Fault? {
+        let path = (request.path ?? "/").prefix { $0 != "?" }
+        return state.withLock { state in
+            state.requests.append(path.split(separator: "/").suffix(3).joined(separator: "/"))
+            var fault: Fault?
+            for index in state.rules.indices where state.rules[index].rule.matches(path: path) {
+                state.rules[index].count += 1
+                let (rule, count) = state.rules[index]
+                if fault == nil, rule.calls.contains(count) { fault = rule.fault }
+            }
+            return fault
+        }
+    }
+}
+
+extension CloudKitEmulatorServer {
+    /// Answers a request of which something goes wrong.
+    func respond(
+        to request: HTTPRequest,
+        body: HTTPBody?,
+        with fault: Fault
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        switch fault.kind {
+        case .loseRequest:
+            throw TransportError.lost
+        case .loseReply:
+            _ = try await respondRightly(to: request, body: body)
+            throw TransportError.lost
+        case .hang:
+            let (never, continuation) = AsyncStream<Never>.makeStream()
+            defer { continuation.finish() }
+            for await _ in never {}
+            throw CancellationError()
+        case .refuse(let refusal, let header):
+            var exchange = Exchange(request, with: self)
+            exchange.nextWebAuthToken = nil
+            var (response, body) = exchange.refuse(refusal)
+            response.headerFields[.retryAfter] = header
+            return (response, body)
+        case .refuseItems(let items):
+            return try await ItemFault.$current.withValue(items) { try await respondRightly(to: request, body: body) }
+        case .answer(let response, let text):
+            return (response, text.map { HTTPBody($0) })
+        case .clockSkew(let seconds):
+            return try await CloudKitEmulator.$clockSkew.withValue(seconds) {
+                try await respondRightly(to: request, body: body)
+            }
+        case .delay(let duration):
+            try await configuration.clock.sleep(for: duration)
+            return try await respondRightly(to: request, body: body)
+        case .contentType(let type):
+            var (response, body) = try await respondRightly(to: request, body: body)
+            response.headerFields[.contentType] = type
+            return (response, body)
+        case .garble:
+            let (response, bytes) = try await reply(to: request, body: body)
+            return (response, HTTPBody(Array("{\"records\" [".utf8) + bytes.dropFirst()))
+        case .truncate(let count):
+            let (response, bytes) = try await reply(to: request, body: body)
+            return (response, HTTPBody(Array(bytes.prefix(count))))
+        case .reset(let count):
+            let (response, bytes) = try await reply(to: request, body: body)
+            let pieces = Pieces(bytes: bytes.prefix(count), size: max(count, 1), breaks: true) {}
+            return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
+        case .slow(let size, let pause):
+            let (response, bytes) = try await reply(to: request, body: body)
+            let clock = configuration.clock
+            let pieces = Pieces(bytes: bytes[...], size: size, breaks: false) {
+                if pause > .zero { try await clock.sleep(for: pause) }
+            }
+            return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
+        }
+    }
+
+    /// The right reply, as bytes.
+    private func reply(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, [UInt8]) {
+        let (response, body) = try await respondRightly(to: request, body: body)
+        guard let body else { return (response, []) }
+        return (response, try await [UInt8](collecting: body, upTo: .max))
+    }
+}
+
+extension TransportError {
+    /// What a client meets whose connection breaks.
+    fileprivate static var lost: TransportError {
+        TransportError(code: .connectionLost, message: "The emulator broke the connection, as it was told to.")
+    }
+}
+
+/// A body in pieces, which may break off.
+private struct Pieces: AsyncSequence, Sendable {
+    var bytes: ArraySlice<UInt8>
+    var size: Int
+    var breaks: Bool
+    var pause: @Sendable () async throws -> Void
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var pieces: Pieces
+
+        mutating func next() async throws -> ArraySlice<UInt8>? {
+            try Task.checkCancellation()
+            guard !pieces.bytes.isEmpty else {
+                if pieces.breaks { throw TransportError.lost }
+                return nil
+            }
+            try await pieces.pause()
+            defer { pieces.bytes = pieces.bytes.dropFirst(pieces.size) }
+            return pieces.bytes.prefix(pieces.size)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pieces: self) }
+}

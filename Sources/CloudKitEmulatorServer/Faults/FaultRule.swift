@@ -1,0 +1,278 @@
+import CloudKitEmulator
+public import CloudKitModel
+import HTTPTypes
+
+/// What goes wrong at the emulator, and when.
+///
+/// ```swift
+/// emulator.faults.add(FaultRule(.throttle(retryAfter: 3), on: "records/modify", calls: .first(2)))
+/// // POST /database/1/iCloud.test.mistkit/development/private/records/modify
+/// // 429, {"uuid":…,"serverErrorCode":"THROTTLED","reason":"Too many requests","retryAfter":3}   twice
+/// ```
+///
+/// A rule counts the requests that it matches. Of several rules that match a request, the first whose turn it is has it; the others
+/// count it all the same.
+public struct FaultRule: Sendable {
+    /// Which of the matching requests go wrong.
+    public struct Calls: Hashable, Sendable {
+        private var first: Int
+        private var last: Int
+        private var step: Int
+
+        /// Every one.
+        public static let all = Calls(first: 1, last: .max, step: 1)
+        /// The first ones.
+        ///
+        /// - Parameter count: How many.
+        /// - Returns: The calls.
+        public static func first(_ count: Int) -> Calls { Calls(first: 1, last: count, step: 1) }
+        /// A single one.
+        ///
+        /// - Parameter number: Which one, from 1.
+        /// - Returns: The call.
+        public static func only(_ number: Int) -> Calls { Calls(first: number, last: number, step: 1) }
+        /// One and all that follow.
+        ///
+        /// - Parameter number: Which one, from 1.
+        /// - Returns: The calls.
+        public static func from(_ number: Int) -> Calls { Calls(first: number, last: .max, step: 1) }
+        /// Every so many, beginning with the one of that number.
+        ///
+        /// - Parameter number: How many, from 1.
+        /// - Returns: The calls.
+        public static func every(_ number: Int) -> Calls {
+            Calls(first: max(number, 1), last: .max, step: max(number, 1))
+        }
+
+        func contains(_ number: Int) -> Bool {
+            number >= first && number <= last && (number - first).isMultiple(of: step)
+        }
+    }
+
+    /// What goes wrong.
+    public var fault: Fault
+    /// The end of the path, such as `records/modify`; every one when `nil`.
+    public var endpoint: String?
+    /// The database; each when `nil`.
+    public var database: DatabaseScope?
+    /// Which of the matching requests.
+    public var calls: Calls
+
+    /// Makes a rule.
+    ///
+    /// - Parameters:
+    ///   - fault: What goes wrong.
+    ///   - endpoint: The end of the path, such as `records/modify`; every one when `nil`.
+    ///   - database: The database; each when `nil`.
+    ///   - calls: Which of the matching requests.
+    public init(
+        _ fault: Fault,
+        on endpoint: String? = nil,
+        in database: DatabaseScope? = nil,
+        calls: Calls = .first(1)
+    ) {
+        self.fault = fault
+        self.endpoint = endpoint
+        self.database = database
+        self.calls = calls
+    }
+
+    func matches(path: Substring) -> Bool {
+        if let endpoint, !path.hasSuffix("/" + endpoint) { return false }
+        guard let database else { return true }
+        // /database/1/{container}/{environment}/{database}/{entity}/{action}
+        let parts = path.split(separator: "/", maxSplits: 5)
+        return parts.count == 6 && parts[0] == "database" && parts[4] == database.rawValue
+    }
+}
+
+/// One way to go wrong.
+///
+/// ## Topics
+///
+/// ### Connections
+/// - ``loseRequest``
+/// - ``loseReply``
+/// - ``resetReply(afterBytes:)``
+/// - ``hang``
+///
+/// ### Refusals of the service
+/// - ``throttle(retryAfter:header:)``
+/// - ``refuse(_:status:reason:retryAfter:)``
+/// - ``refuseItems(_:named:reason:retryAfter:)``
+/// - ``expiredToken``
+///
+/// ### Answers of others
+/// - ``misdirected``
+/// - ``htmlPage(status:)``
+/// - ``emptyReply(status:header:)``
+///
+/// ### Replies that are damaged
+/// - ``invalidJSON``
+/// - ``truncateReply(afterBytes:)``
+/// - ``contentType(_:)``
+///
+/// ### Time
+/// - ``slowReply(chunkSize:pause:)``
+/// - ``delay(_:)``
+/// - ``clockSkew(seconds:)``
+public struct Fault: Sendable {
+    enum Kind: Sendable {
+        case loseRequest
+        case loseReply
+        case reset(afterBytes: Int)
+        case hang
+        case refuse(Refusal, retryAfterHeader: String?)
+        case refuseItems(ItemFault)
+        case answer(HTTPResponse, body: String?)
+        case garble
+        case truncate(afterBytes: Int)
+        case contentType(String)
+        case slow(chunkSize: Int, pause: Duration)
+        case delay(Duration)
+        case clockSkew(seconds: Double)
+    }
+
+    let kind: Kind
+
+    /// The connection breaks before anything is done.
+    public static let loseRequest = Fault(kind: .loseRequest)
+
+    /// The request is done, and the connection breaks before the reply.
+    public static let loseReply = Fault(kind: .loseReply)
+
+    /// The request is done, and the connection breaks in the middle of the reply.
+    ///
+    /// - Parameter count: The bytes of the body that are sent before.
+    /// - Returns: The fault.
+    public static func resetReply(afterBytes count: Int = 10) -> Fault { Fault(kind: .reset(afterBytes: count)) }
+
+    /// Nothing is done, and no reply comes until the client gives up.
+    public static let hang = Fault(kind: .hang)
+
+    /// Nothing is done: 429, `THROTTLED`.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: The seconds to wait, in the body; none when `nil`.
+    ///   - header: The header field `Retry-After`: seconds, or a date; none when `nil`.
+    /// - Returns: The fault.
+    public static func throttle(retryAfter: Double? = nil, header: String? = nil) -> Fault {
+        var refusal = Refusal(EmulatorError(.throttled, "Too many requests", retryAfter: retryAfter))
+        refusal.status = .tooManyRequests
+        return Fault(kind: .refuse(refusal, retryAfterHeader: header))
+    }
+
+    /// Nothing is done: the whole request is refused with an error dictionary.
+    ///
+    /// - Parameters:
+    ///   - code: The code, one of the service's or any other.
+    ///   - status: The status; the one that goes with the code when `nil`.
+    ///   - reason: The service's words.
+    ///   - retryAfter: The seconds to wait; none when `nil`.
+    /// - Returns: The fault.
+    public static func refuse(
+        _ code: ServerErrorCode,
+        status: Int? = nil,
+        reason: String = "The emulator was told to fail",
+        retryAfter: Double? = nil
+    ) -> Fault {
+        var refusal = Refusal(EmulatorError(code, reason, retryAfter: retryAfter))
+        if let status { refusal.status = HTTPResponse.Status(code: status) }
+        return Fault(kind: .refuse(refusal, retryAfterHeader: nil))
+    }
+
+    /// Single records of `records/modify` or `records/lookup` are refused, and the others are served. Of an atomic batch nothing is
+    /// done.
+    ///
+    /// - Parameters:
+    ///   - code: The code, one of the service's or any other.
+    ///   - names: The records' names; all when `nil`.
+    ///   - reason: The service's words.
+    ///   - retryAfter: The seconds to wait; none when `nil`.
+    /// - Returns: The fault.
+    public static func refuseItems(
+        _ code: ServerErrorCode,
+        named names: Set<String>? = nil,
+        reason: String = "The emulator was told to fail",
+        retryAfter: Double? = nil
+    ) -> Fault {
+        let error = ErrorResponse(serverErrorCode: code, reason: reason, retryAfter: retryAfter)
+        return Fault(kind: .refuseItems(ItemFault(names: names, error: error)))
+    }
+
+    /// The person's token counts as expired: 421, `AUTHENTICATION_REQUIRED`, with a `redirectURL`.
+    public static let expiredToken = refuse(.authenticationRequired, reason: "request needs authorization")
+
+    /// 421 of HTTP/2, from a server that is not CloudKit's: the connection belongs to another host. There is no error dictionary.
+    public static let misdirected = Fault(
+        kind: .answer(
+            HTTPResponse(status: .misdirectedRequest, headerFields: [.contentType: "text/plain"]),
+            body: "Misdirected Request"
+        )
+    )
+
+    /// Nothing is done, and a page in HTML comes, as from a proxy or a sign-in page of a network.
+    ///
+    /// - Parameter status: The status, such as 200 or 502.
+    /// - Returns: The fault.
+    public static func htmlPage(status: Int) -> Fault {
+        Fault(
+            kind: .answer(
+                HTTPResponse(
+                    status: HTTPResponse.Status(code: status),
+                    headerFields: [.contentType: "text/html; charset=utf-8"]
+                ),
+                body: "<!DOCTYPE html><html><body><h1>Something else answers here</h1></body></html>"
+            )
+        )
+    }
+
+    /// Nothing is done, and a status comes without a body.
+    ///
+    /// - Parameters:
+    ///   - status: The status, such as 503.
+    ///   - header: The header field `Retry-After`; none when `nil`.
+    /// - Returns: The fault.
+    public static func emptyReply(status: Int, header: String? = nil) -> Fault {
+        var response = HTTPResponse(status: HTTPResponse.Status(code: status))
+        response.headerFields[.retryAfter] = header
+        return Fault(kind: .answer(response, body: nil))
+    }
+
+    /// The request is done, and the reply is no JSON.
+    public static let invalidJSON = Fault(kind: .garble)
+
+    /// The request is done, and the reply ends too early, in a message that is complete as far as HTTP is concerned.
+    ///
+    /// - Parameter count: The bytes of the body that are left.
+    /// - Returns: The fault.
+    public static func truncateReply(afterBytes count: Int) -> Fault { Fault(kind: .truncate(afterBytes: count)) }
+
+    /// The request is done, and the reply has another content type than JSON.
+    ///
+    /// - Parameter type: The content type, such as `text/plain`.
+    /// - Returns: The fault.
+    public static func contentType(_ type: String) -> Fault { Fault(kind: .contentType(type)) }
+
+    /// The request is done, and the reply comes in small pieces.
+    ///
+    /// - Parameters:
+    ///   - chunkSize: The bytes of a piece.
+    ///   - pause: How long to wait before each, on the clock of the server's configuration.
+    /// - Returns: The fault.
+    public static func slowReply(chunkSize: Int, pause: Duration = .zero) -> Fault {
+        Fault(kind: .slow(chunkSize: max(chunkSize, 1), pause: pause))
+    }
+
+    /// The request is done after a while.
+    ///
+    /// - Parameter duration: How long to wait before, on the clock of the server's configuration.
+    /// - Returns: The fault.
+    public static func delay(_ duration: Duration) -> Fault { Fault(kind: .delay(duration)) }
+
+    /// The emulator's clock is wrong for the request: what depends on it are signatures, the expiry of tokens, and stamps.
+    ///
+    /// - Parameter seconds: How far it is ahead; behind when negative.
+    /// - Returns: The fault.
+    public static func clockSkew(seconds: Double) -> Fault { Fault(kind: .clockSkew(seconds: seconds)) }
+}
