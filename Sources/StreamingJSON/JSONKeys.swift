@@ -134,6 +134,16 @@ public struct JSONKeys: Sendable {
         return String(decoding: UnsafeBufferPointer(start: entry.start, count: entry.count), as: UTF8.self)
     }
 
+    /// Whether the table has a key.
+    package func contains(_ key: String) -> Bool {
+        var key = key
+        return key.withUTF8 { (utf8: UnsafeBufferPointer<UInt8>) in
+            let nothing: StaticString = ""
+            let start = utf8.baseAddress ?? nothing.utf8Start
+            return index(of: start, count: utf8.count, limit: start + utf8.count) >= 0
+        }
+    }
+
     /// The first and the last eight bytes of a key, which for most keys is all of it.
     ///
     /// No memory at or after `limit` is looked at.

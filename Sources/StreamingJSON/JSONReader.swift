@@ -109,6 +109,10 @@ public struct JSONReader: ~Copyable {
 
     /// The first error of readings that keep their errors to the end of the object.
     package var failure: JSONError?
+    /// Whether ``keys(of:)`` made the reader; who then reads an object puts its table into ``keysOfType``.
+    package private(set) var isAskedForKeys = false
+    /// The table that a type reads itself with.
+    package var keysOfType: JSONKeys?
 
     private let options: Options
 
@@ -234,6 +238,18 @@ public struct JSONReader: ~Copyable {
         options: Options = Options()
     ) throws(JSONError) -> T {
         try read(type, from: Array(text.utf8), options: options)
+    }
+
+    /// The keys of the object that a type reads itself from, as far as it reads itself by the functions that keep their errors.
+    ///
+    /// The type is given nothing to read. It fails at once, and what it fails with is the table in which it would have looked for
+    /// its members; so no type needs a further requirement to name it.
+    package static func keys<T: JSONReadable>(of type: T.Type) -> JSONKeys? {
+        let nothing: StaticString = ""
+        var reader = JSONReader(start: nothing.utf8Start, count: 0, options: Options())
+        reader.isAskedForKeys = true
+        _ = try? T(json: &reader)
+        return reader.keysOfType
     }
 
     // MARK: Single values

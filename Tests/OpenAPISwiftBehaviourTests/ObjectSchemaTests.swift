@@ -165,12 +165,20 @@ struct ObjectSchemaTests {
             writer: "o",
             key: "p",
             json: "q",
-            v0: "r"
+            v0: "r",
+            _Type: "s",
+            _Protocol: "t",
+            Owner: "u",
+            RawValue: "v",
+            rawValue: "w",
+            stringValue: "x",
+            CodingKeys: "y"
         )
         try await expect(
             specimen { $0.names = names },
-            is: #"{"names":{"$type":"a","1st":"e","Self":"c","a b":"g","a-b":"f","back\\slash":"j","description":"k","#
-                + #""hashValue":"l","init":"d","json":"q","key":"p","quo\"te":"i","reader":"n","self":"b","v0":"r","#
+            is: #"{"names":{"$type":"a","1st":"e","CodingKeys":"y","Owner":"u","Protocol":"t","RawValue":"v","#
+                + #""Self":"c","Type":"s","a b":"g","a-b":"f","back\\slash":"j","description":"k","hashValue":"l","init":"d","#
+                + #""json":"q","key":"p","quo\"te":"i","rawValue":"w","reader":"n","self":"b","stringValue":"x","v0":"r","#
                 + #""value":"m","writer":"o","é":"h"}}"#
         )
     }
@@ -179,7 +187,73 @@ struct ObjectSchemaTests {
         #expect(Schemas.Names.CodingKeys._dollar_type.rawValue == "$type")
         #expect(Schemas.Names.CodingKeys._1st.stringValue == "1st")
         #expect(Schemas.Names.CodingKeys(stringValue: "a b") == .a_space_b)
+        #expect(Schemas.Names.CodingKeys._init.stringValue == "init")
+        #expect(Schemas.Names.CodingKeys.stringValue.stringValue == "stringValue")
         #expect(Schemas.Pet.CodingKeys.kind.rawValue == "kind")
+    }
+
+    @Test func codingKeysAreThoseOfTheirTypeOnly() {
+        typealias Keys = Schemas.Names.CodingKeys
+        #expect(Keys(rawValue: "quo\"te") == .quo_quot_te)
+        #expect(Keys(rawValue: "back\\slash") == .back_bsol_slash)
+        #expect(Keys(rawValue: "é") == .é)
+        for other in ["", "a", "a_space_b", "names", "self ", String(repeating: "x", count: 1000)] {
+            #expect(Keys(rawValue: other) == nil && Keys(stringValue: other) == nil)
+        }
+        #expect(Keys(intValue: 1) == nil && Keys.key.intValue == nil)
+        #expect(Set([Keys.key, .value, .key]) == [.key, .value])
+    }
+
+    @Test(arguments: [("id", true), ("parent", true), ("name", false)])
+    func codingKeysOfARecursiveTypeAreItsProperties(key: String, isOne: Bool) {
+        #expect((Schemas.Chain.CodingKeys(rawValue: key) != nil) == isOne)
+    }
+
+    @Test func codingKeysOfAChoiceAreItsDiscriminator() {
+        #expect(Schemas.Pet.CodingKeys(rawValue: "kind") == .kind)
+        #expect(Schemas.Pet.CodingKeys(rawValue: "name") == nil)
+    }
+
+    @Test func codingKeysServeCodersOfTheirUsers() throws {
+        /// A type of the user's around keys of a generated one.
+        struct Renamed: Codable, Equatable {
+            typealias Keys = Schemas.Maybe.CodingKeys
+
+            var plain: String
+            var others: [String]
+
+            init(plain: String) {
+                self.plain = plain
+                others = []
+            }
+
+            init(from decoder: any Decoder) throws {
+                let container: KeyedDecodingContainer<Keys> = try decoder.container(keyedBy: Keys.self)
+                plain = try container.decode(String.self, forKey: .plain)
+                others = container.allKeys.filter { $0 != .plain }.map(\.stringValue)
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                var container: KeyedEncodingContainer<Keys> = encoder.container(keyedBy: Keys.self)
+                try container.encode(plain, forKey: .plain)
+            }
+        }
+        let data: Data = try JSONEncoder().encode(Renamed(plain: "p"))
+        #expect(String(decoding: data, as: UTF8.self) == #"{"plain":"p"}"#)
+        let read: Renamed = try JSONDecoder()
+            .decode(Renamed.self, from: Data(#"{"plain":"p","preset":1,"unknown":2}"#.utf8))
+        #expect(read.plain == "p" && read.others == ["preset"])
+    }
+
+    @Test func codingKeysAreToldApartByASwitch() {
+        func number(_ key: Schemas.Maybe.CodingKeys) -> Int {
+            switch key {
+            case .plain: 1
+            case .preset: 2
+            default: 3
+            }
+        }
+        #expect([number(.plain), number(.preset), number(.absent)] == [1, 2, 3])
     }
 
     @available(*, deprecated)

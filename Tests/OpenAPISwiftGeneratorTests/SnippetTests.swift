@@ -114,10 +114,7 @@ struct SnippetTests {
                 self.b = b
                 self.a = a
                 }
-                public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case b = "b"
-                case a = "a"
-                }
+                public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b", "a")
                 public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -151,6 +148,46 @@ struct SnippetTests {
                 """
             )
         )
+    }
+
+    @Test func codingKeysStandBehindTheTypes() {
+        let generation = Generation(
+            schemas: """
+                    A:
+                      type: object
+                      properties: {a-b: {type: string}, default: {type: object, properties: {c: {}}}}
+                """
+        )
+        #expect(
+            generation.contains(
+                """
+                extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.A._defaultPayload {
+                public static var c: Self {
+                Self("c")
+                }
+                }
+
+                extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.A {
+                public static var a_hyphen_b: Self {
+                Self("a-b")
+                }
+                public static var _default: Self {
+                Self("default")
+                }
+                }
+                """
+            )
+        )
+    }
+
+    @Test func whatStandsInSomethingDeprecatedIsDeprecatedOutsideOfItToo() {
+        var schema = "{type: object, properties: {z: {type: string}}}"
+        for _ in 0..<10 { schema = "{type: object, properties: {a: \(schema)}}" }
+        let generation = Generation(schemas: "    Old: {deprecated: true, \(schema.dropFirst())")
+        let lines: [Substring] = (generation.files["Types+Schemas.swift"] ?? "").split(separator: "\n")
+        let places: [Int] = lines.indices.filter { lines[$0].hasPrefix("extension") }
+        #expect(places.dropFirst().allSatisfy { lines[$0 - 1] == "@available(*, deprecated)" })
+        #expect(places.count == 13)
     }
 
     @Test func aRequiredReferenceToSomethingNullableIsOptional() {

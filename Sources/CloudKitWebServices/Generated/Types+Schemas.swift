@@ -58,13 +58,7 @@ extension Components.Schemas {
             self.encryptedPublicSharingKey = encryptedPublicSharingKey
             self.displayedHostname = displayedHostname
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case routingKey = "routingKey"
-            case shortTokenHash = "shortTokenHash"
-            case protectedFullToken = "protectedFullToken"
-            case encryptedPublicSharingKey = "encryptedPublicSharingKey"
-            case displayedHostname = "displayedHostname"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("routingKey", "shortTokenHash", "protectedFullToken", "encryptedPublicSharingKey", "displayedHostname")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -214,15 +208,7 @@ extension Components.Schemas {
             self.continuationMarker = continuationMarker
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case query = "query"
-            case zoneID = "zoneID"
-            case zoneWide = "zoneWide"
-            case resultsLimit = "resultsLimit"
-            case desiredKeys = "desiredKeys"
-            case continuationMarker = "continuationMarker"
-            case numbersAsStrings = "numbersAsStrings"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("query", "zoneID", "zoneWide", "resultsLimit", "desiredKeys", "continuationMarker", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.RecordQuery? = nil
@@ -296,11 +282,7 @@ extension Components.Schemas {
             self.continuationMarker = continuationMarker
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case records = "records"
-            case continuationMarker = "continuationMarker"
-            case syncToken = "syncToken"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "continuationMarker", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
@@ -354,12 +336,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case records = "records"
-            case zoneID = "zoneID"
-            case desiredKeys = "desiredKeys"
-            case numbersAsStrings = "numbersAsStrings"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "zoneID", "desiredKeys", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordLookup]? = nil
@@ -418,11 +395,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.assetPrivacyMaskType = assetPrivacyMaskType
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case recordName = "recordName"
-            case desiredKeys = "desiredKeys"
-            case assetPrivacyMaskType = "assetPrivacyMaskType"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "desiredKeys", "assetPrivacyMaskType")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -469,10 +442,7 @@ extension Components.Schemas {
             self.records = records
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case records = "records"
-            case syncToken = "syncToken"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
@@ -525,13 +495,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case operations = "operations"
-            case zoneID = "zoneID"
-            case atomic = "atomic"
-            case desiredKeys = "desiredKeys"
-            case numbersAsStrings = "numbersAsStrings"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations", "zoneID", "atomic", "desiredKeys", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordOperation]? = nil
@@ -588,10 +552,7 @@ extension Components.Schemas {
             self.records = records
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case records = "records"
-            case syncToken = "syncToken"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
@@ -644,13 +605,7 @@ extension Components.Schemas {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zoneID = "zoneID"
-            case syncToken = "syncToken"
-            case resultsLimit = "resultsLimit"
-            case desiredKeys = "desiredKeys"
-            case numbersAsStrings = "numbersAsStrings"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "syncToken", "resultsLimit", "desiredKeys", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
@@ -718,12 +673,7 @@ extension Components.Schemas {
             self.moreComing = moreComing
             self.reverse = reverse
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case records = "records"
-            case syncToken = "syncToken"
-            case moreComing = "moreComing"
-            case reverse = "reverse"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "syncToken", "moreComing", "reverse")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
@@ -771,10 +721,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
             self.resultsLimit = resultsLimit
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case syncToken = "syncToken"
-            case resultsLimit = "resultsLimit"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("syncToken", "resultsLimit")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -819,11 +766,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
             self.moreComing = moreComing
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-            case syncToken = "syncToken"
-            case moreComing = "moreComing"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "syncToken", "moreComing")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
@@ -893,16 +836,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
             self.numberAsStrings = numberAsStrings
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-            case syncToken = "syncToken"
-            case reverse = "reverse"
-            case resultsLimit = "resultsLimit"
-            case desiredKeys = "desiredKeys"
-            case desiredRecordTypes = "desiredRecordTypes"
-            case numbersAsStrings = "numbersAsStrings"
-            case numberAsStrings = "numberAsStrings"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "syncToken", "reverse", "resultsLimit", "desiredKeys", "desiredRecordTypes", "numbersAsStrings", "numberAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneChangesRequest]? = nil
@@ -1000,16 +934,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
             self.numberAsStrings = numberAsStrings
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zoneID = "zoneID"
-            case syncToken = "syncToken"
-            case reverse = "reverse"
-            case resultsLimit = "resultsLimit"
-            case desiredKeys = "desiredKeys"
-            case desiredRecordTypes = "desiredRecordTypes"
-            case numbersAsStrings = "numbersAsStrings"
-            case numberAsStrings = "numberAsStrings"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "syncToken", "reverse", "resultsLimit", "desiredKeys", "desiredRecordTypes", "numbersAsStrings", "numberAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
@@ -1078,9 +1003,7 @@ extension Components.Schemas {
         package init(zones: [Components.Schemas.ZoneChanges]? = nil) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneChanges]? = nil
@@ -1143,17 +1066,7 @@ extension Components.Schemas {
             self.retryAfter = retryAfter
             self.redirectURL = redirectURL
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zoneID = "zoneID"
-            case records = "records"
-            case syncToken = "syncToken"
-            case moreComing = "moreComing"
-            case reverse = "reverse"
-            case serverErrorCode = "serverErrorCode"
-            case reason = "reason"
-            case retryAfter = "retryAfter"
-            case redirectURL = "redirectURL"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "records", "syncToken", "moreComing", "reverse", "serverErrorCode", "reason", "retryAfter", "redirectURL")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
@@ -1242,11 +1155,7 @@ extension Components.Schemas {
             self.moreComing = moreComing
             self.syncToken = syncToken
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-            case moreComing = "moreComing"
-            case syncToken = "syncToken"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "moreComing", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
@@ -1286,9 +1195,7 @@ extension Components.Schemas {
         package init(zones: [Components.Schemas.ZoneID]) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneID]? = nil
@@ -1322,9 +1229,7 @@ extension Components.Schemas {
         package init(zones: [Components.Schemas.ZoneResult]? = nil) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
@@ -1354,9 +1259,7 @@ extension Components.Schemas {
         package init(operations: [Components.Schemas.ZoneOperation]) {
             self.operations = operations
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case operations = "operations"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneOperation]? = nil
@@ -1390,9 +1293,7 @@ extension Components.Schemas {
         package init(zones: [Components.Schemas.ZoneResult]? = nil) {
             self.zones = zones
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
@@ -1425,10 +1326,7 @@ extension Components.Schemas {
             self.metaSyncToken = metaSyncToken
             self.resultsLimit = resultsLimit
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case metaSyncToken = "metaSyncToken"
-            case resultsLimit = "resultsLimit"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("metaSyncToken", "resultsLimit")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1473,11 +1371,7 @@ extension Components.Schemas {
             self.metaSyncToken = metaSyncToken
             self.moreComing = moreComing
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zones = "zones"
-            case metaSyncToken = "metaSyncToken"
-            case moreComing = "moreComing"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "metaSyncToken", "moreComing")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
@@ -1527,11 +1421,7 @@ extension Components.Schemas {
             self.shouldFetchRootRecord = shouldFetchRootRecord
             self.rootRecordDesiredKeys = rootRecordDesiredKeys
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case value = "value"
-            case shouldFetchRootRecord = "shouldFetchRootRecord"
-            case rootRecordDesiredKeys = "rootRecordDesiredKeys"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("value", "shouldFetchRootRecord", "rootRecordDesiredKeys")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1575,9 +1465,7 @@ extension Components.Schemas {
         package init(shortGUIDs: [Components.Schemas.ShortGUID]) {
             self.shortGUIDs = shortGUIDs
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case shortGUIDs = "shortGUIDs"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUIDs")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUID]? = nil
@@ -1611,9 +1499,7 @@ extension Components.Schemas {
         package init(results: [Components.Schemas.ShortGUIDResult]? = nil) {
             self.results = results
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case results = "results"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("results")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUIDResult]? = nil
@@ -1643,9 +1529,7 @@ extension Components.Schemas {
         package init(shortGUIDs: [Components.Schemas.ShortGUID]) {
             self.shortGUIDs = shortGUIDs
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case shortGUIDs = "shortGUIDs"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUIDs")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUID]? = nil
@@ -1679,9 +1563,7 @@ extension Components.Schemas {
         package init(results: [Components.Schemas.ShortGUIDResult]? = nil) {
             self.results = results
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case results = "results"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("results")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUIDResult]? = nil
@@ -1779,26 +1661,7 @@ extension Components.Schemas {
             self.reason = reason
             self.retryAfter = retryAfter
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case shortGUID = "shortGUID"
-            case containerIdentifier = "containerIdentifier"
-            case environment = "environment"
-            case databaseScope = "databaseScope"
-            case zoneID = "zoneID"
-            case share = "share"
-            case rootRecordName = "rootRecordName"
-            case rootRecord = "rootRecord"
-            case ancestorRecords = "ancestorRecords"
-            case ownerIdentity = "ownerIdentity"
-            case participantType = "participantType"
-            case participantStatus = "participantStatus"
-            case participantPermission = "participantPermission"
-            case potentialMatchList = "potentialMatchList"
-            case webpageURL = "webpageURL"
-            case serverErrorCode = "serverErrorCode"
-            case reason = "reason"
-            case retryAfter = "retryAfter"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUID", "containerIdentifier", "environment", "databaseScope", "zoneID", "share", "rootRecordName", "rootRecord", "ancestorRecords", "ownerIdentity", "participantType", "participantStatus", "participantPermission", "potentialMatchList", "webpageURL", "serverErrorCode", "reason", "retryAfter")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ShortGUID? = nil
@@ -1918,10 +1781,7 @@ extension Components.Schemas {
             self.participantId = participantId
             self.contactInformation = contactInformation
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case participantId = "participantId"
-            case contactInformation = "contactInformation"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("participantId", "contactInformation")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1959,10 +1819,7 @@ extension Components.Schemas {
             self.emailAddress = emailAddress
             self.phoneNumber = phoneNumber
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case emailAddress = "emailAddress"
-            case phoneNumber = "phoneNumber"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("emailAddress", "phoneNumber")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2002,10 +1859,7 @@ extension Components.Schemas {
             self.bytes = bytes
             self.pcsChangeTag = pcsChangeTag
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case bytes = "bytes"
-            case pcsChangeTag = "pcsChangeTag"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("bytes", "pcsChangeTag")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2060,12 +1914,7 @@ extension Components.Schemas {
             self.lastName = lastName
             self.emailAddress = emailAddress
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case userRecordName = "userRecordName"
-            case firstName = "firstName"
-            case lastName = "lastName"
-            case emailAddress = "emailAddress"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("userRecordName", "firstName", "lastName", "emailAddress")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2122,12 +1971,7 @@ extension Components.Schemas {
             self.lookupInfo = lookupInfo
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case userRecordName = "userRecordName"
-            case nameComponents = "nameComponents"
-            case lookupInfo = "lookupInfo"
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("userRecordName", "nameComponents", "lookupInfo", "users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2182,11 +2026,7 @@ extension Components.Schemas {
             self.firstName = firstName
             self.lastName = lastName
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case userRecordName = "userRecordName"
-            case firstName = "firstName"
-            case lastName = "lastName"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("userRecordName", "firstName", "lastName")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2226,9 +2066,7 @@ extension Components.Schemas {
         package init(lookupInfos: [Components.Schemas.LookupInfo]) {
             self.lookupInfos = lookupInfos
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case lookupInfos = "lookupInfos"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("lookupInfos")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
@@ -2262,9 +2100,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.UserIdentity]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.UserIdentity]? = nil
@@ -2294,9 +2130,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.UserIdentity]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.UserIdentity]? = nil
@@ -2326,9 +2160,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.LookupInfo]) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
@@ -2362,9 +2194,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.User]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
@@ -2394,9 +2224,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.LookupInfo]) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
@@ -2430,9 +2258,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.User]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
@@ -2462,9 +2288,7 @@ extension Components.Schemas {
         package init(users: [Components.Schemas.User]? = nil) {
             self.users = users
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case users = "users"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
@@ -2502,9 +2326,7 @@ extension Components.Schemas {
         package init(subscriptionID: Swift.String) {
             self.subscriptionID = subscriptionID
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case subscriptionID = "subscriptionID"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptionID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2538,9 +2360,7 @@ extension Components.Schemas {
         package init(subscriptions: [Components.Schemas.SubscriptionResult]? = nil) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case subscriptions = "subscriptions"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
@@ -2570,9 +2390,7 @@ extension Components.Schemas {
         package init(subscriptions: [Components.Schemas.SubscriptionLookup]) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case subscriptions = "subscriptions"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionLookup]? = nil
@@ -2606,9 +2424,7 @@ extension Components.Schemas {
         package init(subscriptions: [Components.Schemas.SubscriptionResult]? = nil) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case subscriptions = "subscriptions"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
@@ -2638,9 +2454,7 @@ extension Components.Schemas {
         package init(operations: [Components.Schemas.SubscriptionOperation]) {
             self.operations = operations
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case operations = "operations"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionOperation]? = nil
@@ -2674,9 +2488,7 @@ extension Components.Schemas {
         package init(subscriptions: [Components.Schemas.SubscriptionResult]? = nil) {
             self.subscriptions = subscriptions
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case subscriptions = "subscriptions"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
@@ -2709,10 +2521,7 @@ extension Components.Schemas {
             self.tokens = tokens
             self.zoneID = zoneID
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case tokens = "tokens"
-            case zoneID = "zoneID"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tokens", "zoneID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetUploadRequest]? = nil
@@ -2757,11 +2566,7 @@ extension Components.Schemas {
             self.recordType = recordType
             self.fieldName = fieldName
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case recordName = "recordName"
-            case recordType = "recordType"
-            case fieldName = "fieldName"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "recordType", "fieldName")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2805,9 +2610,7 @@ extension Components.Schemas {
         package init(tokens: [Components.Schemas.AssetUploadToken]? = nil) {
             self.tokens = tokens
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case tokens = "tokens"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tokens")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetUploadToken]? = nil
@@ -2855,13 +2658,7 @@ extension Components.Schemas {
             self.serverErrorCode = serverErrorCode
             self.reason = reason
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case recordName = "recordName"
-            case fieldName = "fieldName"
-            case url = "url"
-            case serverErrorCode = "serverErrorCode"
-            case reason = "reason"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "fieldName", "url", "serverErrorCode", "reason")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2910,9 +2707,7 @@ extension Components.Schemas {
         package init(singleFile: Components.Schemas.Asset) {
             self.singleFile = singleFile
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case singleFile = "singleFile"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("singleFile")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Asset? = nil
@@ -2956,11 +2751,7 @@ extension Components.Schemas {
             self.assets = assets
             self.targetZoneID = targetZoneID
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case zoneID = "zoneID"
-            case assets = "assets"
-            case targetZoneID = "targetZoneID"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "assets", "targetZoneID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
@@ -3007,10 +2798,7 @@ extension Components.Schemas {
             self.recordName = recordName
             self.fieldName = fieldName
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case recordName = "recordName"
-            case fieldName = "fieldName"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "fieldName")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -3049,9 +2837,7 @@ extension Components.Schemas {
         package init(assets: [Components.Schemas.AssetResult]? = nil) {
             self.assets = assets
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case assets = "assets"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("assets")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetResult]? = nil
@@ -3126,13 +2912,7 @@ extension Components.Schemas {
             self.reason = reason
             self.retryAfter = retryAfter
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case recordName = "recordName"
-            case fieldName = "fieldName"
-            case serverErrorCode = "serverErrorCode"
-            case reason = "reason"
-            case retryAfter = "retryAfter"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "fieldName", "serverErrorCode", "reason", "retryAfter")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -3189,10 +2969,7 @@ extension Components.Schemas {
             self.apnsEnvironment = apnsEnvironment
             self.clientId = clientId
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case apnsEnvironment = "apnsEnvironment"
-            case clientId = "clientId"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("apnsEnvironment", "clientId")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -3241,11 +3018,7 @@ extension Components.Schemas {
             self.apnsToken = apnsToken
             self.webcourierURL = webcourierURL
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case apnsEnvironment = "apnsEnvironment"
-            case apnsToken = "apnsToken"
-            case webcourierURL = "webcourierURL"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("apnsEnvironment", "apnsToken", "webcourierURL")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -3291,11 +3064,7 @@ extension Components.Schemas {
             self.apnsToken = apnsToken
             self.clientId = clientId
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case apnsEnvironment = "apnsEnvironment"
-            case apnsToken = "apnsToken"
-            case clientId = "clientId"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("apnsEnvironment", "apnsToken", "clientId")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -3356,10 +3125,7 @@ extension Components.Schemas {
             self.__aps = aps.map { .init($0) }
             self.__ck = ck.map { .init($0) }
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case aps = "aps"
-            case ck = "ck"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("aps", "ck")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.PushPresentation? = nil
@@ -3419,13 +3185,7 @@ extension Components.Schemas {
             self.sound = sound
             self.category = category
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case contentAvailable = "content-available"
-            case alert = "alert"
-            case badge = "badge"
-            case sound = "sound"
-            case category = "category"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("content-available", "alert", "badge", "sound", "category")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -3493,13 +3253,7 @@ extension Components.Schemas {
             self.actionLocKey = actionLocKey
             self.launchImage = launchImage
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case body = "body"
-            case locKey = "loc-key"
-            case locArgs = "loc-args"
-            case actionLocKey = "action-loc-key"
-            case launchImage = "launch-image"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("body", "loc-key", "loc-args", "action-loc-key", "launch-image")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -3603,16 +3357,7 @@ extension Components.Schemas {
             self.__fet = fet.map { .init($0) }
             self.__met = met.map { .init($0) }
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case ce = "ce"
-            case cid = "cid"
-            case nid = "nid"
-            case ckuserid = "ckuserid"
-            case p = "p"
-            case qry = "qry"
-            case fet = "fet"
-            case met = "met"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("ce", "cid", "nid", "ckuserid", "p", "qry", "fet", "met")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -3726,15 +3471,7 @@ extension Components.Schemas {
             self.fo = fo
             self.af = af
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case dbs = "dbs"
-            case zid = "zid"
-            case zoid = "zoid"
-            case rid = "rid"
-            case sid = "sid"
-            case fo = "fo"
-            case af = "af"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("dbs", "zid", "zoid", "rid", "sid", "fo", "af")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -3785,5 +3522,794 @@ extension Components.Schemas {
             writer.member("zoid", string: self.zoid)
             writer.endObject()
         }
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.StableURL {
+    package static var routingKey: Self {
+        Self("routingKey")
+    }
+    package static var shortTokenHash: Self {
+        Self("shortTokenHash")
+    }
+    package static var protectedFullToken: Self {
+        Self("protectedFullToken")
+    }
+    package static var encryptedPublicSharingKey: Self {
+        Self("encryptedPublicSharingKey")
+    }
+    package static var displayedHostname: Self {
+        Self("displayedHostname")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.QueryRecordsRequest {
+    package static var query: Self {
+        Self("query")
+    }
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var zoneWide: Self {
+        Self("zoneWide")
+    }
+    package static var resultsLimit: Self {
+        Self("resultsLimit")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var continuationMarker: Self {
+        Self("continuationMarker")
+    }
+    package static var numbersAsStrings: Self {
+        Self("numbersAsStrings")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.QueryRecordsResponse {
+    package static var records: Self {
+        Self("records")
+    }
+    package static var continuationMarker: Self {
+        Self("continuationMarker")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupRecordsRequest {
+    package static var records: Self {
+        Self("records")
+    }
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var numbersAsStrings: Self {
+        Self("numbersAsStrings")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RecordLookup {
+    package static var recordName: Self {
+        Self("recordName")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var assetPrivacyMaskType: Self {
+        Self("assetPrivacyMaskType")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupRecordsResponse {
+    package static var records: Self {
+        Self("records")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModifyRecordsRequest {
+    package static var operations: Self {
+        Self("operations")
+    }
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var atomic: Self {
+        Self("atomic")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var numbersAsStrings: Self {
+        Self("numbersAsStrings")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModifyRecordsResponse {
+    package static var records: Self {
+        Self("records")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchRecordChangesRequest {
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var resultsLimit: Self {
+        Self("resultsLimit")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var numbersAsStrings: Self {
+        Self("numbersAsStrings")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchRecordChangesResponse {
+    package static var records: Self {
+        Self("records")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var moreComing: Self {
+        Self("moreComing")
+    }
+    package static var reverse: Self {
+        Self("reverse")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchDatabaseChangesRequest {
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var resultsLimit: Self {
+        Self("resultsLimit")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchDatabaseChangesResponse {
+    package static var zones: Self {
+        Self("zones")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var moreComing: Self {
+        Self("moreComing")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchZoneChangesRequest {
+    package static var zones: Self {
+        Self("zones")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var reverse: Self {
+        Self("reverse")
+    }
+    package static var resultsLimit: Self {
+        Self("resultsLimit")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var desiredRecordTypes: Self {
+        Self("desiredRecordTypes")
+    }
+    package static var numbersAsStrings: Self {
+        Self("numbersAsStrings")
+    }
+    package static var numberAsStrings: Self {
+        Self("numberAsStrings")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ZoneChangesRequest {
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var reverse: Self {
+        Self("reverse")
+    }
+    package static var resultsLimit: Self {
+        Self("resultsLimit")
+    }
+    package static var desiredKeys: Self {
+        Self("desiredKeys")
+    }
+    package static var desiredRecordTypes: Self {
+        Self("desiredRecordTypes")
+    }
+    package static var numbersAsStrings: Self {
+        Self("numbersAsStrings")
+    }
+    package static var numberAsStrings: Self {
+        Self("numberAsStrings")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchZoneChangesResponse {
+    package static var zones: Self {
+        Self("zones")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ZoneChanges {
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var records: Self {
+        Self("records")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+    package static var moreComing: Self {
+        Self("moreComing")
+    }
+    package static var reverse: Self {
+        Self("reverse")
+    }
+    package static var serverErrorCode: Self {
+        Self("serverErrorCode")
+    }
+    package static var reason: Self {
+        Self("reason")
+    }
+    package static var retryAfter: Self {
+        Self("retryAfter")
+    }
+    package static var redirectURL: Self {
+        Self("redirectURL")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ListZonesResponse {
+    package static var zones: Self {
+        Self("zones")
+    }
+    package static var moreComing: Self {
+        Self("moreComing")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupZonesRequest {
+    package static var zones: Self {
+        Self("zones")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupZonesResponse {
+    package static var zones: Self {
+        Self("zones")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModifyZonesRequest {
+    package static var operations: Self {
+        Self("operations")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModifyZonesResponse {
+    package static var zones: Self {
+        Self("zones")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchZoneListChangesRequest {
+    package static var metaSyncToken: Self {
+        Self("metaSyncToken")
+    }
+    package static var resultsLimit: Self {
+        Self("resultsLimit")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchZoneListChangesResponse {
+    package static var zones: Self {
+        Self("zones")
+    }
+    package static var metaSyncToken: Self {
+        Self("metaSyncToken")
+    }
+    package static var moreComing: Self {
+        Self("moreComing")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ShortGUID {
+    package static var value: Self {
+        Self("value")
+    }
+    package static var shouldFetchRootRecord: Self {
+        Self("shouldFetchRootRecord")
+    }
+    package static var rootRecordDesiredKeys: Self {
+        Self("rootRecordDesiredKeys")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ResolveSharesRequest {
+    package static var shortGUIDs: Self {
+        Self("shortGUIDs")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ResolveSharesResponse {
+    package static var results: Self {
+        Self("results")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AcceptSharesRequest {
+    package static var shortGUIDs: Self {
+        Self("shortGUIDs")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AcceptSharesResponse {
+    package static var results: Self {
+        Self("results")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ShortGUIDResult {
+    package static var shortGUID: Self {
+        Self("shortGUID")
+    }
+    package static var containerIdentifier: Self {
+        Self("containerIdentifier")
+    }
+    package static var environment: Self {
+        Self("environment")
+    }
+    package static var databaseScope: Self {
+        Self("databaseScope")
+    }
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var share: Self {
+        Self("share")
+    }
+    package static var rootRecordName: Self {
+        Self("rootRecordName")
+    }
+    package static var rootRecord: Self {
+        Self("rootRecord")
+    }
+    package static var ancestorRecords: Self {
+        Self("ancestorRecords")
+    }
+    package static var ownerIdentity: Self {
+        Self("ownerIdentity")
+    }
+    package static var participantType: Self {
+        Self("participantType")
+    }
+    package static var participantStatus: Self {
+        Self("participantStatus")
+    }
+    package static var participantPermission: Self {
+        Self("participantPermission")
+    }
+    package static var potentialMatchList: Self {
+        Self("potentialMatchList")
+    }
+    package static var webpageURL: Self {
+        Self("webpageURL")
+    }
+    package static var serverErrorCode: Self {
+        Self("serverErrorCode")
+    }
+    package static var reason: Self {
+        Self("reason")
+    }
+    package static var retryAfter: Self {
+        Self("retryAfter")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PotentialMatch {
+    package static var participantId: Self {
+        Self("participantId")
+    }
+    package static var contactInformation: Self {
+        Self("contactInformation")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ContactInformation {
+    package static var emailAddress: Self {
+        Self("emailAddress")
+    }
+    package static var phoneNumber: Self {
+        Self("phoneNumber")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ProtectionInfo {
+    package static var bytes: Self {
+        Self("bytes")
+    }
+    package static var pcsChangeTag: Self {
+        Self("pcsChangeTag")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.User {
+    package static var userRecordName: Self {
+        Self("userRecordName")
+    }
+    package static var firstName: Self {
+        Self("firstName")
+    }
+    package static var lastName: Self {
+        Self("lastName")
+    }
+    package static var emailAddress: Self {
+        Self("emailAddress")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchCallerResponse {
+    package static var userRecordName: Self {
+        Self("userRecordName")
+    }
+    package static var nameComponents: Self {
+        Self("nameComponents")
+    }
+    package static var lookupInfo: Self {
+        Self("lookupInfo")
+    }
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FetchCurrentUserResponse {
+    package static var userRecordName: Self {
+        Self("userRecordName")
+    }
+    package static var firstName: Self {
+        Self("firstName")
+    }
+    package static var lastName: Self {
+        Self("lastName")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.DiscoverUsersRequest {
+    package static var lookupInfos: Self {
+        Self("lookupInfos")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.DiscoverUsersResponse {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.DiscoverAllUsersResponse {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupUsersByEmailRequest {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupUsersByEmailResponse {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupUsersByIDRequest {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupUsersByIDResponse {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupContactsResponse {
+    package static var users: Self {
+        Self("users")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SubscriptionLookup {
+    package static var subscriptionID: Self {
+        Self("subscriptionID")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ListSubscriptionsResponse {
+    package static var subscriptions: Self {
+        Self("subscriptions")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupSubscriptionsRequest {
+    package static var subscriptions: Self {
+        Self("subscriptions")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LookupSubscriptionsResponse {
+    package static var subscriptions: Self {
+        Self("subscriptions")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModifySubscriptionsRequest {
+    package static var operations: Self {
+        Self("operations")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModifySubscriptionsResponse {
+    package static var subscriptions: Self {
+        Self("subscriptions")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RequestAssetUploadsRequest {
+    package static var tokens: Self {
+        Self("tokens")
+    }
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AssetUploadRequest {
+    package static var recordName: Self {
+        Self("recordName")
+    }
+    package static var recordType: Self {
+        Self("recordType")
+    }
+    package static var fieldName: Self {
+        Self("fieldName")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RequestAssetUploadsResponse {
+    package static var tokens: Self {
+        Self("tokens")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AssetUploadToken {
+    package static var recordName: Self {
+        Self("recordName")
+    }
+    package static var fieldName: Self {
+        Self("fieldName")
+    }
+    package static var url: Self {
+        Self("url")
+    }
+    package static var serverErrorCode: Self {
+        Self("serverErrorCode")
+    }
+    package static var reason: Self {
+        Self("reason")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.UploadAssetResponse {
+    package static var singleFile: Self {
+        Self("singleFile")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RereferenceAssetsRequest {
+    package static var zoneID: Self {
+        Self("zoneID")
+    }
+    package static var assets: Self {
+        Self("assets")
+    }
+    package static var targetZoneID: Self {
+        Self("targetZoneID")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AssetField {
+    package static var recordName: Self {
+        Self("recordName")
+    }
+    package static var fieldName: Self {
+        Self("fieldName")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RereferenceAssetsResponse {
+    package static var assets: Self {
+        Self("assets")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AssetError {
+    package static var recordName: Self {
+        Self("recordName")
+    }
+    package static var fieldName: Self {
+        Self("fieldName")
+    }
+    package static var serverErrorCode: Self {
+        Self("serverErrorCode")
+    }
+    package static var reason: Self {
+        Self("reason")
+    }
+    package static var retryAfter: Self {
+        Self("retryAfter")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.CreateDeviceTokenRequest {
+    package static var apnsEnvironment: Self {
+        Self("apnsEnvironment")
+    }
+    package static var clientId: Self {
+        Self("clientId")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.CreateDeviceTokenResponse {
+    package static var apnsEnvironment: Self {
+        Self("apnsEnvironment")
+    }
+    package static var apnsToken: Self {
+        Self("apnsToken")
+    }
+    package static var webcourierURL: Self {
+        Self("webcourierURL")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RegisterDeviceTokenRequest {
+    package static var apnsEnvironment: Self {
+        Self("apnsEnvironment")
+    }
+    package static var apnsToken: Self {
+        Self("apnsToken")
+    }
+    package static var clientId: Self {
+        Self("clientId")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PushPayload {
+    package static var aps: Self {
+        Self("aps")
+    }
+    package static var ck: Self {
+        Self("ck")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PushPresentation {
+    package static var contentAvailable: Self {
+        Self("content-available")
+    }
+    package static var alert: Self {
+        Self("alert")
+    }
+    package static var badge: Self {
+        Self("badge")
+    }
+    package static var sound: Self {
+        Self("sound")
+    }
+    package static var category: Self {
+        Self("category")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PushAlert {
+    package static var body: Self {
+        Self("body")
+    }
+    package static var locKey: Self {
+        Self("loc-key")
+    }
+    package static var locArgs: Self {
+        Self("loc-args")
+    }
+    package static var actionLocKey: Self {
+        Self("action-loc-key")
+    }
+    package static var launchImage: Self {
+        Self("launch-image")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PushContent {
+    package static var ce: Self {
+        Self("ce")
+    }
+    package static var cid: Self {
+        Self("cid")
+    }
+    package static var nid: Self {
+        Self("nid")
+    }
+    package static var ckuserid: Self {
+        Self("ckuserid")
+    }
+    package static var p: Self {
+        Self("p")
+    }
+    package static var qry: Self {
+        Self("qry")
+    }
+    package static var fet: Self {
+        Self("fet")
+    }
+    package static var met: Self {
+        Self("met")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PushChange {
+    package static var dbs: Self {
+        Self("dbs")
+    }
+    package static var zid: Self {
+        Self("zid")
+    }
+    package static var zoid: Self {
+        Self("zoid")
+    }
+    package static var rid: Self {
+        Self("rid")
+    }
+    package static var sid: Self {
+        Self("sid")
+    }
+    package static var fo: Self {
+        Self("fo")
+    }
+    package static var af: Self {
+        Self("af")
     }
 }

@@ -98,12 +98,8 @@ private struct Output {
         case .enumCase(let documentation, let text):
             lines(documentation)
             line("case \(text)")
-        case .text(let content):
-            for text in content {
-                let text: String =
-                    text.hasPrefix(Snippets.accessPlaceholder) ? "\(accessText)\(text.dropFirst())" : text
-                line(text)
-            }
+        case .codingKeys: line("\(accessText)typealias CodingKeys = \(Snippets.propertyKey)<Self>")
+        case .text(let content): for text in content { line(text) }
         }
     }
 

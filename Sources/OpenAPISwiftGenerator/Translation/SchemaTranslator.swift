@@ -365,7 +365,7 @@ struct SchemaTranslator {
         if let additional { members += storedProperty(additional) }
         members.append(memberwiseInitializer(of: fields, additional: additional, named: name))
         if !fields.isEmpty {
-            members.append(codingKeys(of: fields.map { ($0.name, $0.key) }))
+            members.append(.codingKeys(fields.map { ($0.name, $0.key) }))
             members.append(keyTable(of: fields))
         }
         members.append(reader(of: fields, additional: additional, schema: schema, typeName: name))
@@ -540,18 +540,6 @@ struct SchemaTranslator {
                 parameters: parameters,
                 body: body
             )
-        )
-    }
-
-    private func codingKeys(of keys: [(name: String, key: String)]) -> Declaration {
-        let cases: [Declaration] = keys.map { (name: String, key: String) in
-            Declaration.enumCase(documentation: nil, text: "\(escaped(name)) = \(stringLiteral(key))")
-        }
-        return .text(
-            ["\(Snippets.accessPlaceholder)enum CodingKeys: Swift.String, Swift.CodingKey {"]
-                + cases.map { (declaration: Declaration) -> String in
-                    if case .enumCase(_, let text) = declaration { "    case \(text)" } else { "" }
-                } + ["}"]
         )
     }
 
@@ -838,7 +826,7 @@ struct SchemaTranslator {
         if let discriminator = schema.discriminator {
             let property: String = stringLiteral(discriminator.propertyName)
             declarations.append(
-                codingKeys(of: [(names.memberName(discriminator.propertyName), discriminator.propertyName)])
+                .codingKeys([(names.memberName(discriminator.propertyName), discriminator.propertyName)])
             )
             read.append(
                 .line("let tag: Swift.String = try reader.peekDiscriminator(\(property), in: \(stringLiteral(name)))")

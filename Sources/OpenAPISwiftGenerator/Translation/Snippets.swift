@@ -1,8 +1,5 @@
 /// Pieces of code that many declarations share.
 enum Snippets {
-    /// Stands for the access level inside text.
-    static let accessPlaceholder: String = "\u{1}"
-
     /// What every generated value type conforms to: reading, writing, and all that follows from them.
     static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Swift.Sendable"]
 
@@ -15,6 +12,28 @@ enum Snippets {
     static func method(_ method: String) -> String {
         namedMethods.contains(method)
             ? ".\(method.lowercased())" : "OpenAPISwiftRuntime.requestMethod(\(stringLiteral(method)))"
+    }
+
+    /// What `CodingKeys` of all types are.
+    static let propertyKey: String = "OpenAPISwiftRuntime.PropertyKey"
+
+    /// The keys of a type. They are members of one generic type, and its extensions stand at the level of the file only.
+    static func keys(_ keys: [(name: String, key: String)], of type: String, attributes: [String]) -> TypeDeclaration {
+        TypeDeclaration(
+            attributes: attributes,
+            keyword: .extension,
+            name: "\(propertyKey) where Owner == \(type)",
+            members: keys.map { (name: String, key: String) in
+                .property(
+                    PropertyDeclaration(
+                        modifiers: "static ",
+                        name: escaped(name),
+                        type: "Self",
+                        body: [.line("Self(\(stringLiteral(key)))")]
+                    )
+                )
+            }
+        )
     }
 
     /// `init(json:)`.

@@ -35,6 +35,8 @@ indirect enum Declaration: Sendable {
     case property(PropertyDeclaration)
     case function(FunctionDeclaration)
     case enumCase(documentation: String?, text: String)
+    /// The keys of the type around it: an alias inside, and members of what it stands for in an extension behind the type.
+    case codingKeys([(name: String, key: String)])
     /// Source text as it is, line by line.
     case text([String])
 }
@@ -52,6 +54,7 @@ extension Declaration {
                 && (function.parameters.contains { $0.type.contains(prefix) }
                     || function.result?.contains(prefix) == true)
         case .enumCase(_, let text): text.contains(prefix)
+        case .codingKeys: Snippets.propertyKey.hasPrefix(prefix)
         case .text: false
         }
     }
@@ -63,6 +66,7 @@ extension Declaration {
         switch self {
         case .type(let type): type.members.reduce(2) { $0 + $1.weight }
         case .alias, .enumCase: 1
+        case .codingKeys(let keys): 3 + keys.count
         case .property(let property): 1 + Statement.weight(property.body) + Statement.weight(property.accessors)
         case .function(let function): 2 + function.parameters.count + Statement.weight(function.body)
         case .text(let lines): lines.count
@@ -101,35 +105,58 @@ struct TypeDeclaration: Sendable {
     var members: [Declaration] = []
 }
 
+extension SwiftFile {
+    /// The file with extensions for what cannot stand inside of other declarations.
+    var withExtensions: SwiftFile {
+        var result: SwiftFile = self
+        result.declarations = declarations.flatMap { (declaration: Declaration) -> [Declaration] in
+            if case .type(let type) = declaration { type.withExtensions } else { [declaration] }
+        }
+        return result
+    }
+}
+
 extension TypeDeclaration {
     /// How many types may stand inside of one another. With each the compiler takes twice as long to name what is in them.
     private static let deepest = 8
 
-    /// The declaration with nothing too deep in it, and extensions that hold what was.
-    var unnested: [Declaration] {
+    /// The declaration with nothing too deep in it, extensions that hold what was, and extensions with the keys of types.
+    fileprivate var withExtensions: [Declaration] {
         var extensions: [Declaration] = []
-        let type: TypeDeclaration = withoutDeepTypes(path: name, depth: 0, &extensions)
+        let type: TypeDeclaration = moving(into: &extensions, path: name, attributes: [], depth: 0)
         return [.type(type)] + extensions
     }
 
-    private func withoutDeepTypes(path: String, depth: Int, _ extensions: inout [Declaration]) -> TypeDeclaration {
+    // `outer` are the attributes of the types around: who names a type that is deprecated, or stands in one, has to be so too.
+    private func moving(
+        into extensions: inout [Declaration],
+        path: String,
+        attributes outer: [String],
+        depth: Int
+    ) -> TypeDeclaration {
+        let attributes: [String] = self.attributes.isEmpty ? outer : self.attributes
         var result: TypeDeclaration = self
         result.members = []
         var moved: [Declaration] = []
         for member in members {
-            guard case .type(let inner) = member else {
-                result.members.append(member)
-                continue
-            }
-            if depth < Self.deepest {
+            switch member {
+            case .type(let inner) where depth < Self.deepest:
                 let path: String = "\(path).\(inner.name)"
-                result.members.append(.type(inner.withoutDeepTypes(path: path, depth: depth + 1, &extensions)))
-            } else {
+                let type: TypeDeclaration =
+                    inner.moving(into: &extensions, path: path, attributes: attributes, depth: depth + 1)
+                result.members.append(.type(type))
+            case .type:
                 moved.append(member)
+            case .codingKeys(let keys):
+                result.members.append(member)
+                extensions.append(.type(Snippets.keys(keys, of: path, attributes: attributes)))
+            default:
+                result.members.append(member)
             }
         }
         if !moved.isEmpty {
-            extensions += TypeDeclaration(keyword: .extension, name: path, members: moved).unnested
+            extensions +=
+                TypeDeclaration(attributes: attributes, keyword: .extension, name: path, members: moved).withExtensions
         }
         return result
     }

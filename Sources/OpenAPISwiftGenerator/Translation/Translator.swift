@@ -45,7 +45,8 @@ struct Translator {
                     imports: imports(for: .declarations)
                 )
                 let split = TagSplit(document: document, names: names, operations: operations)
-                files += merged(configuration.splitsByTag ? split.split(translator.files) : translator.files)
+                let types: [SwiftFile] = configuration.splitsByTag ? split.split(translator.files) : translator.files
+                files += merged(types.map(\.withExtensions))
             case .client:
                 let translator = ClientTranslator(
                     components: operationTranslator.components,

@@ -63,7 +63,7 @@ struct TypesTranslator {
             return SwiftFile(
                 name: name,
                 imports: imports ?? self.imports,
-                declarations: TypeDeclaration(keyword: .extension, name: type, members: part).unnested
+                declarations: [.type(TypeDeclaration(keyword: .extension, name: type, members: part))]
             )
         }
     }

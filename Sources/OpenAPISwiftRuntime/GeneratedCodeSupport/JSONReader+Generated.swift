@@ -104,6 +104,7 @@ extension JSONReader {
         _ name: StaticString,
         in type: StaticString
     ) throws(JSONError) -> String {
+        if isAskedForKeys { keysOfType = JSONKeys(name) }
         let start: Position = position
         let name: String = "\(name)"
         var tag: String?

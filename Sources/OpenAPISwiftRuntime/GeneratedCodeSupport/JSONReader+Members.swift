@@ -19,7 +19,10 @@ extension JSONReader {
 
     /// Moves to the next member: its place in a table, or `nil` at the end of the object and after an error.
     @_spi(Generated) public mutating func nextMember(in keys: JSONKeys) -> Int? {
-        guard failure == nil else { return nil }
+        guard failure == nil else {
+            if isAskedForKeys { keysOfType = keys }
+            return nil
+        }
         do throws(JSONError) {
             return try nextKey(in: keys)
         } catch {

@@ -67,9 +67,7 @@ extension Operations {
                             init(a: Swift.Int) {
                                 self.a = a
                             }
-                            enum CodingKeys: Swift.String, Swift.CodingKey {
-                                case a = "a"
-                            }
+                            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                                 var v0: Swift.Int? = nil
@@ -319,9 +317,7 @@ extension Operations {
                         init(n: Swift.Int) {
                             self.n = n
                         }
-                        enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case n = "n"
-                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
@@ -1683,9 +1679,7 @@ extension Operations {
                     init(why: Swift.String? = nil) {
                         self.why = why
                     }
-                    enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case why = "why"
-                    }
+                    typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("why")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -1714,10 +1708,7 @@ extension Operations {
                     self.code = code
                     self.info = info
                 }
-                enum CodingKeys: Swift.String, Swift.CodingKey {
-                    case code = "code"
-                    case info = "info"
-                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("code", "info")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
@@ -2758,5 +2749,32 @@ extension Operations {
                 }
             }
         }
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendTyped.Input.Body.multipartFormPayload.additionalPropertiesPayload {
+    static var n: Self {
+        Self("n")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.failing.Output.BadRequestJsonPayload.infoPayload {
+    static var why: Self {
+        Self("why")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.failing.Output.BadRequestJsonPayload {
+    static var code: Self {
+        Self("code")
+    }
+    static var info: Self {
+        Self("info")
     }
 }

@@ -479,9 +479,7 @@ extension Operations {
                     init(a_space_b: Swift.Int? = nil) {
                         self.a_space_b = a_space_b
                     }
-                    enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case a_space_b = "a b"
-                    }
+                    typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a b")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
@@ -630,9 +628,7 @@ extension Operations {
                     init(leaf: Components.Schemas.Point? = nil) {
                         self.leaf = leaf
                     }
-                    enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case leaf = "leaf"
-                    }
+                    typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Components.Schemas.Point? = nil
@@ -1721,9 +1717,7 @@ extension Operations {
                 init(text: Swift.String? = nil) {
                     self.text = text
                 }
-                enum CodingKeys: Swift.String, Swift.CodingKey {
-                    case text = "text"
-                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
@@ -1821,9 +1815,7 @@ extension Operations {
                         init(leaf: Swift.Int? = nil) {
                             self.leaf = leaf
                         }
-                        enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case leaf = "leaf"
-                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
@@ -1850,9 +1842,7 @@ extension Operations {
                     init(deep: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil) {
                         self.deep = deep
                     }
-                    enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case deep = "deep"
-                    }
+                    typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil
@@ -1884,10 +1874,7 @@ extension Operations {
                     self.name = name
                     self.inner_obj = inner_obj
                 }
-                enum CodingKeys: Swift.String, Swift.CodingKey {
-                    case name = "name"
-                    case inner_obj = "inner_obj"
-                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "inner_obj")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
@@ -1970,9 +1957,7 @@ extension Operations {
                         init(a: Swift.Int? = nil) {
                             self.a = a
                         }
-                        enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case a = "a"
-                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
@@ -2055,9 +2040,7 @@ extension Operations {
                         init(a: Swift.Int? = nil) {
                             self.a = a
                         }
-                        enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case a = "a"
-                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
@@ -2118,9 +2101,7 @@ extension Operations {
                         init(a: Swift.Int? = nil) {
                             self.a = a
                         }
-                        enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case a = "a"
-                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
@@ -2416,17 +2397,7 @@ extension Operations {
                         self.key_space_with_space_space_amp_ = key_space_with_space_space_amp_
                         self.B = B
                     }
-                    enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case Name = "Name"
-                        case age = "age"
-                        case ratio = "ratio"
-                        case flag = "flag"
-                        case moment = "moment"
-                        case colour = "colour"
-                        case tags = "tags"
-                        case key_space_with_space_space_amp_ = "key with space&"
-                        case B = "B"
-                    }
+                    typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("Name", "age", "ratio", "flag", "moment", "colour", "tags", "key with space&", "B")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -2722,5 +2693,92 @@ extension Operations {
                 [.binary, .json, .plainText]
             }
         }
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.queryDeep.Input.Query.otherPayload {
+    static var a_space_b: Self {
+        Self("a b")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.queryNested.Input.Query.treePayload {
+    static var leaf: Self {
+        Self("leaf")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.putNullable.Input.BodyJsonPayload {
+    static var text: Self {
+        Self("text")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayloadPayload {
+    static var leaf: Self {
+        Self("leaf")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendInline.Input.BodyJsonPayload.inner_objPayload {
+    static var deep: Self {
+        Self("deep")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendInline.Input.BodyJsonPayload {
+    static var name: Self {
+        Self("name")
+    }
+    static var inner_obj: Self {
+        Self("inner_obj")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendList.Output.Ok.Body.jsonPayloadPayload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendString.Output.ResetContent.Body.jsonPayload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendString.Output.PartialContent.Body.jsonPayload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendForm.Input.Body.urlEncodedFormPayload {
+    static var Name: Self {
+        Self("Name")
+    }
+    static var age: Self {
+        Self("age")
+    }
+    static var ratio: Self {
+        Self("ratio")
+    }
+    static var flag: Self {
+        Self("flag")
+    }
+    static var moment: Self {
+        Self("moment")
+    }
+    static var colour: Self {
+        Self("colour")
+    }
+    static var tags: Self {
+        Self("tags")
+    }
+    static var key_space_with_space_space_amp_: Self {
+        Self("key with space&")
+    }
+    static var B: Self {
+        Self("B")
     }
 }

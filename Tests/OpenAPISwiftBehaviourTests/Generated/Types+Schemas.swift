@@ -26,10 +26,7 @@ extension Components.Schemas {
             self.x = x
             self.y = y
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case x = "x"
-            case y = "y"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("x", "y")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -68,10 +65,7 @@ extension Components.Schemas {
             self.text = text
             self.weight = weight
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case text = "text"
-            case weight = "weight"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "weight")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -126,14 +120,7 @@ extension Components.Schemas {
             self.colour = colour
             self.exact = exact
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case name = "name"
-            case Max = "Max"
-            case since = "since"
-            case tags = "tags"
-            case colour = "colour"
-            case exact = "exact"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "Max", "since", "tags", "colour", "exact")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -441,63 +428,7 @@ extension Components.Schemas {
             self.__names = names.map { .init($0) }
             self.old = old
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case text = "text"
-            case uuid = "uuid"
-            case day = "day"
-            case moment = "moment"
-            case bytes = "bytes"
-            case plainByte = "plainByte"
-            case page = "page"
-            case whole = "whole"
-            case small = "small"
-            case big = "big"
-            case odd = "odd"
-            case number = "number"
-            case single = "single"
-            case chosen = "chosen"
-            case flag = "flag"
-            case certain = "certain"
-            case anything = "anything"
-            case object = "object"
-            case list = "list"
-            case tuple = "tuple"
-            case untyped = "untyped"
-            case constant = "constant"
-            case fixed = "fixed"
-            case limited = "limited"
-            case maybe = "maybe"
-            case lists = "lists"
-            case colour = "colour"
-            case rank = "rank"
-            case blank = "blank"
-            case openColour = "openColour"
-            case plain = "plain"
-            case closed = "closed"
-            case open = "open"
-            case counts = "counts"
-            case gaps = "gaps"
-            case points = "points"
-            case named = "named"
-            case both = "both"
-            case wrapped = "wrapped"
-            case all = "all"
-            case either = "either"
-            case some = "some"
-            case choice = "choice"
-            case amount = "amount"
-            case pet = "pet"
-            case shape = "shape"
-            case perhaps = "perhaps"
-            case possibly = "possibly"
-            case chain = "chain"
-            case tree = "tree"
-            case family = "family"
-            case hen = "hen"
-            case doll = "doll"
-            case names = "names"
-            case old = "old"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "old")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -817,15 +748,7 @@ extension Components.Schemas {
             self.given = given
             self.secret = secret
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case needed = "needed"
-            case referred = "referred"
-            case plain = "plain"
-            case preset = "preset"
-            case absent = "absent"
-            case given = "given"
-            case secret = "secret"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("needed", "referred", "plain", "preset", "absent", "given", "secret")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -889,9 +812,7 @@ extension Components.Schemas {
             init(a: Swift.Int? = nil) {
                 self.a = a
             }
-            enum CodingKeys: Swift.String, Swift.CodingKey {
-                case a = "a"
-            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -969,14 +890,7 @@ extension Components.Schemas {
             self.moments = moments
             self.maps = maps
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case gaps = "gaps"
-            case nested = "nested"
-            case objects = "objects"
-            case enums = "enums"
-            case moments = "moments"
-            case maps = "maps"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("gaps", "nested", "objects", "enums", "moments", "maps")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Swift.String?]? = nil
@@ -1094,9 +1008,7 @@ extension Components.Schemas {
         init(a: Swift.Int) {
             self.a = a
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -1131,9 +1043,7 @@ extension Components.Schemas {
             self.a = a
             self.additionalProperties = additionalProperties
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -1231,9 +1141,7 @@ extension Components.Schemas {
             init(n: Swift.Int) {
                 self.n = n
             }
-            enum CodingKeys: Swift.String, Swift.CodingKey {
-                case n = "n"
-            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -1270,9 +1178,7 @@ extension Components.Schemas {
             self.a = a
             self.additionalProperties = additionalProperties
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1306,10 +1212,7 @@ extension Components.Schemas {
                 self.z = z
                 self.w = w
             }
-            enum CodingKeys: Swift.String, Swift.CodingKey {
-                case z = "z"
-                case w = "w"
-            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("z", "w")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -1482,9 +1385,7 @@ extension Components.Schemas {
             init(c: Swift.Int) {
                 self.c = c
             }
-            enum CodingKeys: Swift.String, Swift.CodingKey {
-                case c = "c"
-            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -1599,10 +1500,7 @@ extension Components.Schemas {
             self.kind = kind
             self.lives = lives
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-            case lives = "lives"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "lives")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1641,10 +1539,7 @@ extension Components.Schemas {
             self.kind = kind
             self.tricks = tricks
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-            case tricks = "tricks"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "tricks")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1679,9 +1574,7 @@ extension Components.Schemas {
         case dog(Components.Schemas.Dog)
         case Kitten(Components.Schemas.Cat)
         case tom_hyphen_cat(Components.Schemas.Cat)
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Pet")
             switch tag {
@@ -1717,10 +1610,7 @@ extension Components.Schemas {
             self._type = _type
             self.r = r
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case _type = "type"
-            case r = "r"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "r")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1759,10 +1649,7 @@ extension Components.Schemas {
             self._type = _type
             self.a = a
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case _type = "type"
-            case a = "a"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -1796,9 +1683,7 @@ extension Components.Schemas {
     enum Shape: StreamingJSON.JSONCodable, Swift.Sendable {
         case Circle(Components.Schemas.Circle)
         case Square(Components.Schemas.Square)
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case _type = "type"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let tag: Swift.String = try reader.peekDiscriminator("type", in: "Shape")
             switch tag {
@@ -1837,10 +1722,7 @@ extension Components.Schemas {
             self.id = id
             self.__parent = parent.map { .init($0) }
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case id = "id"
-            case parent = "parent"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "parent")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -1920,10 +1802,7 @@ extension Components.Schemas {
             self.__left = .init(left)
             self.__right = right.map { .init($0) }
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case left = "left"
-            case right = "right"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("left", "right")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Tree? = nil
@@ -1990,11 +1869,7 @@ extension Components.Schemas {
             self.children = children
             self.byName = byName
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case name = "name"
-            case children = "children"
-            case byName = "byName"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "children", "byName")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -2044,9 +1919,7 @@ extension Components.Schemas {
         init(egg: Components.Schemas.Egg? = nil) {
             self.__egg = egg.map { .init($0) }
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case egg = "egg"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("egg")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Egg? = nil
@@ -2084,10 +1957,7 @@ extension Components.Schemas {
             self.__hen = hen.map { .init($0) }
             self.weight = weight
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case hen = "hen"
-            case weight = "weight"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("hen", "weight")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Hen? = nil
@@ -2129,9 +1999,7 @@ extension Components.Schemas {
             init(inner: Components.Schemas.Doll? = nil) {
                 self.__inner = inner.map { .init($0) }
             }
-            enum CodingKeys: Swift.String, Swift.CodingKey {
-                case inner = "inner"
-            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("inner")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Components.Schemas.Doll? = nil
@@ -2159,9 +2027,7 @@ extension Components.Schemas {
             init(size: Swift.Int? = nil) {
                 self.size = size
             }
-            enum CodingKeys: Swift.String, Swift.CodingKey {
-                case size = "size"
-            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("size")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -2220,6 +2086,13 @@ extension Components.Schemas {
         var key: Swift.String?
         var json: Swift.String?
         var v0: Swift.String?
+        var _Type: Swift.String?
+        var _Protocol: Swift.String?
+        var Owner: Swift.String?
+        var RawValue: Swift.String?
+        var rawValue: Swift.String?
+        var stringValue: Swift.String?
+        var CodingKeys: Swift.String?
         /// Creates a `Names`.
         init(
             _dollar_type: Swift.String? = nil,
@@ -2239,7 +2112,14 @@ extension Components.Schemas {
             writer: Swift.String? = nil,
             key: Swift.String? = nil,
             json: Swift.String? = nil,
-            v0: Swift.String? = nil
+            v0: Swift.String? = nil,
+            _Type: Swift.String? = nil,
+            _Protocol: Swift.String? = nil,
+            Owner: Swift.String? = nil,
+            RawValue: Swift.String? = nil,
+            rawValue: Swift.String? = nil,
+            stringValue: Swift.String? = nil,
+            CodingKeys: Swift.String? = nil
         ) {
             self._dollar_type = _dollar_type
             self._self = _self
@@ -2259,28 +2139,16 @@ extension Components.Schemas {
             self.key = key
             self.json = json
             self.v0 = v0
+            self._Type = _Type
+            self._Protocol = _Protocol
+            self.Owner = Owner
+            self.RawValue = RawValue
+            self.rawValue = rawValue
+            self.stringValue = stringValue
+            self.CodingKeys = CodingKeys
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case _dollar_type = "$type"
-            case _self = "self"
-            case _Self = "Self"
-            case _init = "init"
-            case _1st = "1st"
-            case a_hyphen_b = "a-b"
-            case a_space_b = "a b"
-            case é = "é"
-            case quo_quot_te = "quo\"te"
-            case back_bsol_slash = "back\\slash"
-            case description = "description"
-            case hashValue = "hashValue"
-            case value = "value"
-            case reader = "reader"
-            case writer = "writer"
-            case key = "key"
-            case json = "json"
-            case v0 = "v0"
-        }
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("$type", "self", "Self", "init", "1st", "a-b", "a b", "é", "quo\"te", "back\\slash", "description", "hashValue", "value", "reader", "writer", "key", "json", "v0")
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("$type", "self", "Self", "init", "1st", "a-b", "a b", "é", "quo\"te", "back\\slash", "description", "hashValue", "value", "reader", "writer", "key", "json", "v0", "Type", "Protocol", "Owner", "RawValue", "rawValue", "stringValue", "CodingKeys")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2300,6 +2168,13 @@ extension Components.Schemas {
             var v15: Swift.String? = nil
             var v16: Swift.String? = nil
             var v17: Swift.String? = nil
+            var v18: Swift.String? = nil
+            var v19: Swift.String? = nil
+            var v20: Swift.String? = nil
+            var v21: Swift.String? = nil
+            var v22: Swift.String? = nil
+            var v23: Swift.String? = nil
+            var v24: Swift.String? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
@@ -2339,6 +2214,20 @@ extension Components.Schemas {
                     reader.readString(optional: &v16)
                 case 17:
                     reader.readString(optional: &v17)
+                case 18:
+                    reader.readString(optional: &v18)
+                case 19:
+                    reader.readString(optional: &v19)
+                case 20:
+                    reader.readString(optional: &v20)
+                case 21:
+                    reader.readString(optional: &v21)
+                case 22:
+                    reader.readString(optional: &v22)
+                case 23:
+                    reader.readString(optional: &v23)
+                case 24:
+                    reader.readString(optional: &v24)
                 default:
                     reader.skipMember()
                 }
@@ -2362,12 +2251,24 @@ extension Components.Schemas {
             self.key = v15
             self.json = v16
             self.v0 = v17
+            self._Type = v18
+            self._Protocol = v19
+            self.Owner = v20
+            self.RawValue = v21
+            self.rawValue = v22
+            self.stringValue = v23
+            self.CodingKeys = v24
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
             writer.member("$type", string: self._dollar_type)
             writer.member("1st", string: self._1st)
+            writer.member("CodingKeys", string: self.CodingKeys)
+            writer.member("Owner", string: self.Owner)
+            writer.member("Protocol", string: self._Protocol)
+            writer.member("RawValue", string: self.RawValue)
             writer.member("Self", string: self._Self)
+            writer.member("Type", string: self._Type)
             writer.member("a b", string: self.a_space_b)
             writer.member("a-b", string: self.a_hyphen_b)
             writer.member("back\\slash", string: self.back_bsol_slash)
@@ -2377,8 +2278,10 @@ extension Components.Schemas {
             writer.member("json", string: self.json)
             writer.member("key", string: self.key)
             writer.member("quo\"te", string: self.quo_quot_te)
+            writer.member("rawValue", string: self.rawValue)
             writer.member("reader", string: self.reader)
             writer.member("self", string: self._self)
+            writer.member("stringValue", string: self.stringValue)
             writer.member("v0", string: self.v0)
             writer.member("value", string: self.value)
             writer.member("writer", string: self.writer)
@@ -2403,9 +2306,7 @@ extension Components.Schemas {
         init(a: Swift.Int? = nil) {
             self.__a = a
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -2454,5 +2355,491 @@ extension Components.Schemas {
         case notes(OpenAPISwiftRuntime.MultipartPart<Components.Schemas.Album.notesPayload>)
         /// A part that the document does not describe.
         case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Point {
+    static var x: Self {
+        Self("x")
+    }
+    static var y: Self {
+        Self("y")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Note {
+    static var text: Self {
+        Self("text")
+    }
+    static var weight: Self {
+        Self("weight")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Filter {
+    static var name: Self {
+        Self("name")
+    }
+    static var Max: Self {
+        Self("Max")
+    }
+    static var since: Self {
+        Self("since")
+    }
+    static var tags: Self {
+        Self("tags")
+    }
+    static var colour: Self {
+        Self("colour")
+    }
+    static var exact: Self {
+        Self("exact")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Specimen {
+    static var text: Self {
+        Self("text")
+    }
+    static var uuid: Self {
+        Self("uuid")
+    }
+    static var day: Self {
+        Self("day")
+    }
+    static var moment: Self {
+        Self("moment")
+    }
+    static var bytes: Self {
+        Self("bytes")
+    }
+    static var plainByte: Self {
+        Self("plainByte")
+    }
+    static var page: Self {
+        Self("page")
+    }
+    static var whole: Self {
+        Self("whole")
+    }
+    static var small: Self {
+        Self("small")
+    }
+    static var big: Self {
+        Self("big")
+    }
+    static var odd: Self {
+        Self("odd")
+    }
+    static var number: Self {
+        Self("number")
+    }
+    static var single: Self {
+        Self("single")
+    }
+    static var chosen: Self {
+        Self("chosen")
+    }
+    static var flag: Self {
+        Self("flag")
+    }
+    static var certain: Self {
+        Self("certain")
+    }
+    static var anything: Self {
+        Self("anything")
+    }
+    static var object: Self {
+        Self("object")
+    }
+    static var list: Self {
+        Self("list")
+    }
+    static var tuple: Self {
+        Self("tuple")
+    }
+    static var untyped: Self {
+        Self("untyped")
+    }
+    static var constant: Self {
+        Self("constant")
+    }
+    static var fixed: Self {
+        Self("fixed")
+    }
+    static var limited: Self {
+        Self("limited")
+    }
+    static var maybe: Self {
+        Self("maybe")
+    }
+    static var lists: Self {
+        Self("lists")
+    }
+    static var colour: Self {
+        Self("colour")
+    }
+    static var rank: Self {
+        Self("rank")
+    }
+    static var blank: Self {
+        Self("blank")
+    }
+    static var openColour: Self {
+        Self("openColour")
+    }
+    static var plain: Self {
+        Self("plain")
+    }
+    static var closed: Self {
+        Self("closed")
+    }
+    static var open: Self {
+        Self("open")
+    }
+    static var counts: Self {
+        Self("counts")
+    }
+    static var gaps: Self {
+        Self("gaps")
+    }
+    static var points: Self {
+        Self("points")
+    }
+    static var named: Self {
+        Self("named")
+    }
+    static var both: Self {
+        Self("both")
+    }
+    static var wrapped: Self {
+        Self("wrapped")
+    }
+    static var all: Self {
+        Self("all")
+    }
+    static var either: Self {
+        Self("either")
+    }
+    static var some: Self {
+        Self("some")
+    }
+    static var choice: Self {
+        Self("choice")
+    }
+    static var amount: Self {
+        Self("amount")
+    }
+    static var pet: Self {
+        Self("pet")
+    }
+    static var shape: Self {
+        Self("shape")
+    }
+    static var perhaps: Self {
+        Self("perhaps")
+    }
+    static var possibly: Self {
+        Self("possibly")
+    }
+    static var chain: Self {
+        Self("chain")
+    }
+    static var tree: Self {
+        Self("tree")
+    }
+    static var family: Self {
+        Self("family")
+    }
+    static var hen: Self {
+        Self("hen")
+    }
+    static var doll: Self {
+        Self("doll")
+    }
+    static var names: Self {
+        Self("names")
+    }
+    static var old: Self {
+        Self("old")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Maybe {
+    static var needed: Self {
+        Self("needed")
+    }
+    static var referred: Self {
+        Self("referred")
+    }
+    static var plain: Self {
+        Self("plain")
+    }
+    static var preset: Self {
+        Self("preset")
+    }
+    static var absent: Self {
+        Self("absent")
+    }
+    static var given: Self {
+        Self("given")
+    }
+    static var secret: Self {
+        Self("secret")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Lists.objectsPayloadPayload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Lists {
+    static var gaps: Self {
+        Self("gaps")
+    }
+    static var nested: Self {
+        Self("nested")
+    }
+    static var objects: Self {
+        Self("objects")
+    }
+    static var enums: Self {
+        Self("enums")
+    }
+    static var moments: Self {
+        Self("moments")
+    }
+    static var maps: Self {
+        Self("maps")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Closed {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Open {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Named.additionalPropertiesPayload {
+    static var n: Self {
+        Self("n")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Named {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Both.Value2Payload {
+    static var z: Self {
+        Self("z")
+    }
+    static var w: Self {
+        Self("w")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Choice.Case4Payload {
+    static var c: Self {
+        Self("c")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Cat {
+    static var kind: Self {
+        Self("kind")
+    }
+    static var lives: Self {
+        Self("lives")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Dog {
+    static var kind: Self {
+        Self("kind")
+    }
+    static var tricks: Self {
+        Self("tricks")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Pet {
+    static var kind: Self {
+        Self("kind")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Circle {
+    static var _type: Self {
+        Self("type")
+    }
+    static var r: Self {
+        Self("r")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Square {
+    static var _type: Self {
+        Self("type")
+    }
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Shape {
+    static var _type: Self {
+        Self("type")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Chain {
+    static var id: Self {
+        Self("id")
+    }
+    static var parent: Self {
+        Self("parent")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Branch {
+    static var left: Self {
+        Self("left")
+    }
+    static var right: Self {
+        Self("right")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Family {
+    static var name: Self {
+        Self("name")
+    }
+    static var children: Self {
+        Self("children")
+    }
+    static var byName: Self {
+        Self("byName")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Hen {
+    static var egg: Self {
+        Self("egg")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Egg {
+    static var hen: Self {
+        Self("hen")
+    }
+    static var weight: Self {
+        Self("weight")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Doll.Value1Payload {
+    static var inner: Self {
+        Self("inner")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Doll.Value2Payload {
+    static var size: Self {
+        Self("size")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Names {
+    static var _dollar_type: Self {
+        Self("$type")
+    }
+    static var _self: Self {
+        Self("self")
+    }
+    static var _Self: Self {
+        Self("Self")
+    }
+    static var _init: Self {
+        Self("init")
+    }
+    static var _1st: Self {
+        Self("1st")
+    }
+    static var a_hyphen_b: Self {
+        Self("a-b")
+    }
+    static var a_space_b: Self {
+        Self("a b")
+    }
+    static var é: Self {
+        Self("é")
+    }
+    static var quo_quot_te: Self {
+        Self("quo\"te")
+    }
+    static var back_bsol_slash: Self {
+        Self("back\\slash")
+    }
+    static var description: Self {
+        Self("description")
+    }
+    static var hashValue: Self {
+        Self("hashValue")
+    }
+    static var value: Self {
+        Self("value")
+    }
+    static var reader: Self {
+        Self("reader")
+    }
+    static var writer: Self {
+        Self("writer")
+    }
+    static var key: Self {
+        Self("key")
+    }
+    static var json: Self {
+        Self("json")
+    }
+    static var v0: Self {
+        Self("v0")
+    }
+    static var _Type: Self {
+        Self("Type")
+    }
+    static var _Protocol: Self {
+        Self("Protocol")
+    }
+    static var Owner: Self {
+        Self("Owner")
+    }
+    static var RawValue: Self {
+        Self("RawValue")
+    }
+    static var rawValue: Self {
+        Self("rawValue")
+    }
+    static var stringValue: Self {
+        Self("stringValue")
+    }
+    static var CodingKeys: Self {
+        Self("CodingKeys")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.__Old {
+    static var a: Self {
+        Self("a")
     }
 }

@@ -617,10 +617,7 @@ extension Operations {
                         self.name = name
                         self.password = password
                     }
-                    enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case name = "name"
-                        case password = "password"
-                    }
+                    typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "password")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -727,5 +724,14 @@ extension Operations {
                 [.plainText]
             }
         }
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.LogIn.Input.Body.UrlEncodedFormPayload {
+    static var name: Self {
+        Self("name")
+    }
+    static var password: Self {
+        Self("password")
     }
 }

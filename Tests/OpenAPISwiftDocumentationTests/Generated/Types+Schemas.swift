@@ -14,10 +14,7 @@ extension Components.Schemas {
             self.title = title
             self.retryAfter = retryAfter
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case title = "title"
-            case retryAfter = "retry-after"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("title", "retry-after")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -165,18 +162,7 @@ extension Components.Schemas {
             self.weather = weather
             self.extraNotes = extraNotes
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case id = "id"
-            case species = "species"
-            case at = "at"
-            case count = "count"
-            case status = "status"
-            case observer = "observer"
-            case links = "links"
-            case area = "area"
-            case weather = "weather"
-            case extraNotes = "extra_notes"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "species", "at", "count", "status", "observer", "links", "area", "weather", "extra_notes")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -250,9 +236,7 @@ extension Components.Schemas {
     indirect enum Observer: StreamingJSON.JSONCodable, Swift.Sendable {
         case camera(Components.Schemas.Camera)
         case person(Components.Schemas.Person)
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Observer")
             switch tag {
@@ -283,10 +267,7 @@ extension Components.Schemas {
             self.kind = kind
             self.name = name
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-            case name = "name"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "name")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -327,11 +308,7 @@ extension Components.Schemas {
             self.model = model
             self.serial = serial
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-            case model = "model"
-            case serial = "serial"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "model", "serial")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -387,10 +364,7 @@ extension Components.Schemas {
             self.name = name
             self.__parent = parent.map { .init($0) }
         }
-        enum CodingKeys: Swift.String, Swift.CodingKey {
-            case name = "name"
-            case parent = "parent"
-        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "parent")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -420,5 +394,83 @@ extension Components.Schemas {
             writer.member("parent", value: self.__parent?.value)
             writer.endObject()
         }
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Problem {
+    static var title: Self {
+        Self("title")
+    }
+    static var retryAfter: Self {
+        Self("retry-after")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Sighting {
+    static var id: Self {
+        Self("id")
+    }
+    static var species: Self {
+        Self("species")
+    }
+    static var at: Self {
+        Self("at")
+    }
+    static var count: Self {
+        Self("count")
+    }
+    static var status: Self {
+        Self("status")
+    }
+    static var observer: Self {
+        Self("observer")
+    }
+    static var links: Self {
+        Self("links")
+    }
+    static var area: Self {
+        Self("area")
+    }
+    static var weather: Self {
+        Self("weather")
+    }
+    static var extraNotes: Self {
+        Self("extra_notes")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Observer {
+    static var kind: Self {
+        Self("kind")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Person {
+    static var kind: Self {
+        Self("kind")
+    }
+    static var name: Self {
+        Self("name")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Camera {
+    static var kind: Self {
+        Self("kind")
+    }
+    static var model: Self {
+        Self("model")
+    }
+    static var serial: Self {
+        Self("serial")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Taxon {
+    static var name: Self {
+        Self("name")
+    }
+    static var parent: Self {
+        Self("parent")
     }
 }

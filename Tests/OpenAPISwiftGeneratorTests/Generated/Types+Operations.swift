@@ -22,10 +22,7 @@ extension Operations {
                         self.from = from
                         self.to = to
                     }
-                    public enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case from = "from"
-                        case to = "to"
-                    }
+                    public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("from", "to")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Double? = nil
@@ -60,10 +57,7 @@ extension Operations {
                         self.offset = offset
                         self.size = size
                     }
-                    public enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case offset = "offset"
-                        case size = "size"
-                    }
+                    public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("offset", "size")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
@@ -448,9 +442,7 @@ extension Operations {
                     public init(text: Swift.String) {
                         self.text = text
                     }
-                    public enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case text = "text"
-                    }
+                    public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -633,10 +625,7 @@ extension Operations {
                             self.all = all
                             self.code = code
                         }
-                        public enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case all = "all"
-                            case code = "code"
-                        }
+                        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("all", "code")
                         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: [Swift.String]? = nil
@@ -676,10 +665,7 @@ extension Operations {
                                 self.place = place
                                 self.at = at
                             }
-                            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                                case place = "place"
-                                case at = "at"
-                            }
+                            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("place", "at")
                             public init(
                                 json reader: inout StreamingJSON.JSONReader
@@ -721,11 +707,7 @@ extension Operations {
                             self.lists = lists
                             self.note = note
                         }
-                        public enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case near = "near"
-                            case lists = "lists"
-                            case note = "note"
-                        }
+                        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("near", "lists", "note")
                         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload? = nil
@@ -870,15 +852,7 @@ extension Operations {
                         self.joined = joined
                         self.genre = genre
                     }
-                    public enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case name = "name"
-                        case tags = "tags"
-                        case years = "years"
-                        case age = "age"
-                        case active = "active"
-                        case joined = "joined"
-                        case genre = "genre"
-                    }
+                    public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "tags", "years", "age", "active", "joined", "genre")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -1138,9 +1112,7 @@ extension Operations {
                             public init(made: OpenAPISwiftRuntime.OpenAPIDate) {
                                 self.made = made
                             }
-                            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                                case made = "made"
-                            }
+                            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("made")
                             public init(
                                 json reader: inout StreamingJSON.JSONReader
@@ -1562,5 +1534,89 @@ extension Operations {
             }
         }
         public typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.ListBooks.Input.Query.PricePayload {
+    public static var from: Self {
+        Self("from")
+    }
+    public static var to: Self {
+        Self("to")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.ListBooks.Input.Query.PagePayload {
+    public static var offset: Self {
+        Self("offset")
+    }
+    public static var size: Self {
+        Self("size")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.WritePage.Input.Body.JsonPayload {
+    public static var text: Self {
+        Self("text")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.Search.Input.Body.UrlEncodedFormPayload.Value1Payload {
+    public static var all: Self {
+        Self("all")
+    }
+    public static var code: Self {
+        Self("code")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload {
+    public static var place: Self {
+        Self("place")
+    }
+    public static var at: Self {
+        Self("at")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload {
+    public static var near: Self {
+        Self("near")
+    }
+    public static var lists: Self {
+        Self("lists")
+    }
+    public static var note: Self {
+        Self("note")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.Enrol.Input.Body.UrlEncodedFormPayload {
+    public static var name: Self {
+        Self("name")
+    }
+    public static var tags: Self {
+        Self("tags")
+    }
+    public static var years: Self {
+        Self("years")
+    }
+    public static var age: Self {
+        Self("age")
+    }
+    public static var active: Self {
+        Self("active")
+    }
+    public static var joined: Self {
+        Self("joined")
+    }
+    public static var genre: Self {
+        Self("genre")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload {
+    public static var made: Self {
+        Self("made")
     }
 }

@@ -13,10 +13,7 @@ extension Components.Schemas {
             self.code = code
             self.reason = reason
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case code = "code"
-            case reason = "reason"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("code", "reason")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -85,10 +82,7 @@ extension Components.Schemas {
             self.text = text
             self.weight = weight
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case text = "text"
-            case weight = "weight"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "weight")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -128,9 +122,7 @@ extension Components.Schemas {
             public init(a: Swift.Int? = nil) {
                 self.a = a
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case a = "a"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -160,10 +152,7 @@ extension Components.Schemas {
                 self.name = name
                 self.born = born
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case name = "name"
-                case born = "born"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "born")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.String? = nil
@@ -290,33 +279,7 @@ extension Components.Schemas {
             self.mark = mark
             self.maybe = maybe
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case id = "id"
-            case title = "title"
-            case pages = "pages"
-            case big = "big"
-            case price = "price"
-            case weight = "weight"
-            case lent = "lent"
-            case score = "score"
-            case published = "published"
-            case loans = "loans"
-            case cover = "cover"
-            case genre = "genre"
-            case rank = "rank"
-            case titles = "titles"
-            case sequel = "sequel"
-            case prequels = "prequels"
-            case _self = "self"
-            case _dollar_type = "$type"
-            case extraInfo = "extra_info"
-            case anything = "anything"
-            case list = "list"
-            case matrix = "matrix"
-            case author = "author"
-            case mark = "mark"
-            case maybe = "maybe"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "title", "pages", "big", "price", "weight", "lent", "score", "published", "loans", "cover", "genre", "rank", "titles", "sequel", "prequels", "self", "$type", "extra_info", "anything", "list", "matrix", "author", "mark", "maybe")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -468,9 +431,7 @@ extension Components.Schemas {
         public init(a: Swift.Int? = nil) {
             self.a = a
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -504,9 +465,7 @@ extension Components.Schemas {
             self.a = a
             self.additionalProperties = additionalProperties
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -582,9 +541,7 @@ extension Components.Schemas {
             public init(n: OpenAPISwiftRuntime.OpenAPIDate? = nil) {
                 self.n = n
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case n = "n"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: OpenAPISwiftRuntime.OpenAPIDate? = nil
@@ -617,9 +574,7 @@ extension Components.Schemas {
             self.a = a
             self.additionalProperties = additionalProperties
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case a = "a"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -655,9 +610,7 @@ extension Components.Schemas {
             public init(b: Swift.Int) {
                 self.b = b
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case b = "b"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -708,9 +661,7 @@ extension Components.Schemas {
             public init(b: Swift.Int) {
                 self.b = b
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case b = "b"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -794,9 +745,7 @@ extension Components.Schemas {
             public init(c: Swift.Int) {
                 self.c = c
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case c = "c"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -870,10 +819,7 @@ extension Components.Schemas {
             self.kind = kind
             self.meow = meow
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-            case meow = "meow"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "meow")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -912,10 +858,7 @@ extension Components.Schemas {
             self.kind = kind
             self.bark = bark
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-            case bark = "bark"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "bark")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -951,9 +894,7 @@ extension Components.Schemas {
         case cat(Components.Schemas.Cat)
         case kitten(Components.Schemas.Cat)
         case dog(Components.Schemas.Dog)
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case kind = "kind"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Pet")
             switch tag {
@@ -1027,10 +968,7 @@ extension Components.Schemas {
             self.trees = trees
             self.__heart = heart.map { .init($0) }
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case trees = "trees"
-            case heart = "heart"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("trees", "heart")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.Tree]? = nil
@@ -1075,9 +1013,7 @@ extension Components.Schemas {
         public init(rope: Components.Schemas.Rope) {
             self.__rope = .init(rope)
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case rope = "rope"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("rope")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Rope? = nil
@@ -1118,9 +1054,7 @@ extension Components.Schemas {
             public init(knot: Components.Schemas.Knot? = nil) {
                 self.__knot = knot.map { .init($0) }
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case knot = "knot"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("knot")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Components.Schemas.Knot? = nil
@@ -1148,9 +1082,7 @@ extension Components.Schemas {
             public init(length: Swift.Int? = nil) {
                 self.length = length
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case length = "length"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("length")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -1264,23 +1196,7 @@ extension Components.Schemas {
             self.v0 = v0
             self.value = value
         }
-        public enum CodingKeys: Swift.String, Swift.CodingKey {
-            case closed = "closed"
-            case open = "open"
-            case counts = "counts"
-            case named = "named"
-            case both = "both"
-            case either = "either"
-            case choice = "choice"
-            case pet = "pet"
-            case tree = "tree"
-            case forest = "forest"
-            case knot = "knot"
-            case jsonReader = "JSONReader"
-            case reader = "reader"
-            case v0 = "v0"
-            case value = "value"
-        }
+        public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("closed", "open", "counts", "named", "both", "either", "choice", "pet", "tree", "forest", "knot", "JSONReader", "reader", "v0", "value")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Closed? = nil
@@ -1380,9 +1296,7 @@ extension Components.Schemas {
             public init(count: Swift.Int) {
                 self.count = count
             }
-            public enum CodingKeys: Swift.String, Swift.CodingKey {
-                case count = "count"
-            }
+            public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("count")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
@@ -1418,5 +1332,263 @@ extension Components.Schemas {
         case label(OpenAPISwiftRuntime.MultipartPart<Components.Schemas.Shelf.LabelPayload>)
         /// A part of any other name.
         case additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart<Components.Schemas.Shelf.AdditionalPropertiesPayload>)
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Problem {
+    public static var code: Self {
+        Self("code")
+    }
+    public static var reason: Self {
+        Self("reason")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Note {
+    public static var text: Self {
+        Self("text")
+    }
+    public static var weight: Self {
+        Self("weight")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Book.ListPayloadPayload {
+    public static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Book.AuthorPayload {
+    public static var name: Self {
+        Self("name")
+    }
+    public static var born: Self {
+        Self("born")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Book {
+    public static var id: Self {
+        Self("id")
+    }
+    public static var title: Self {
+        Self("title")
+    }
+    public static var pages: Self {
+        Self("pages")
+    }
+    public static var big: Self {
+        Self("big")
+    }
+    public static var price: Self {
+        Self("price")
+    }
+    public static var weight: Self {
+        Self("weight")
+    }
+    public static var lent: Self {
+        Self("lent")
+    }
+    public static var score: Self {
+        Self("score")
+    }
+    public static var published: Self {
+        Self("published")
+    }
+    public static var loans: Self {
+        Self("loans")
+    }
+    public static var cover: Self {
+        Self("cover")
+    }
+    public static var genre: Self {
+        Self("genre")
+    }
+    public static var rank: Self {
+        Self("rank")
+    }
+    public static var titles: Self {
+        Self("titles")
+    }
+    public static var sequel: Self {
+        Self("sequel")
+    }
+    public static var prequels: Self {
+        Self("prequels")
+    }
+    public static var _self: Self {
+        Self("self")
+    }
+    public static var _dollar_type: Self {
+        Self("$type")
+    }
+    public static var extraInfo: Self {
+        Self("extra_info")
+    }
+    public static var anything: Self {
+        Self("anything")
+    }
+    public static var list: Self {
+        Self("list")
+    }
+    public static var matrix: Self {
+        Self("matrix")
+    }
+    public static var author: Self {
+        Self("author")
+    }
+    public static var mark: Self {
+        Self("mark")
+    }
+    public static var maybe: Self {
+        Self("maybe")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Closed {
+    public static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Open {
+    public static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Named.AdditionalPropertiesPayload {
+    public static var n: Self {
+        Self("n")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Named {
+    public static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Both.Value2Payload {
+    public static var b: Self {
+        Self("b")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Either.Value2Payload {
+    public static var b: Self {
+        Self("b")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Choice.Case4Payload {
+    public static var c: Self {
+        Self("c")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Cat {
+    public static var kind: Self {
+        Self("kind")
+    }
+    public static var meow: Self {
+        Self("meow")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Dog {
+    public static var kind: Self {
+        Self("kind")
+    }
+    public static var bark: Self {
+        Self("bark")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Pet {
+    public static var kind: Self {
+        Self("kind")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Forest {
+    public static var trees: Self {
+        Self("trees")
+    }
+    public static var heart: Self {
+        Self("heart")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Knot {
+    public static var rope: Self {
+        Self("rope")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Rope.Value1Payload {
+    public static var knot: Self {
+        Self("knot")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Rope.Value2Payload {
+    public static var length: Self {
+        Self("length")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Everything {
+    public static var closed: Self {
+        Self("closed")
+    }
+    public static var open: Self {
+        Self("open")
+    }
+    public static var counts: Self {
+        Self("counts")
+    }
+    public static var named: Self {
+        Self("named")
+    }
+    public static var both: Self {
+        Self("both")
+    }
+    public static var either: Self {
+        Self("either")
+    }
+    public static var choice: Self {
+        Self("choice")
+    }
+    public static var pet: Self {
+        Self("pet")
+    }
+    public static var tree: Self {
+        Self("tree")
+    }
+    public static var forest: Self {
+        Self("forest")
+    }
+    public static var knot: Self {
+        Self("knot")
+    }
+    public static var jsonReader: Self {
+        Self("JSONReader")
+    }
+    public static var reader: Self {
+        Self("reader")
+    }
+    public static var v0: Self {
+        Self("v0")
+    }
+    public static var value: Self {
+        Self("value")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Shelf.AdditionalPropertiesPayload {
+    public static var count: Self {
+        Self("count")
     }
 }

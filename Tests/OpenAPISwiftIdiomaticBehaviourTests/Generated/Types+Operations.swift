@@ -87,9 +87,7 @@ extension Operations {
                         package init(tagName: Swift.String? = nil) {
                             self.tagName = tagName
                         }
-                        package enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case tagName = "tag_name"
-                        }
+                        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tag_name")
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.String? = nil
@@ -121,10 +119,7 @@ extension Operations {
                         self.postTitle = postTitle
                         self.tagList = tagList
                     }
-                    package enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case postTitle = "post_title"
-                        case tagList = "tag_list"
-                    }
+                    package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("post_title", "tag_list")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -337,9 +332,7 @@ extension Operations {
                     package init(a: Swift.Int? = nil) {
                         self.a = a
                     }
-                    package enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case a = "a"
-                    }
+                    package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
@@ -367,9 +360,7 @@ extension Operations {
                     package init(b: Swift.Int? = nil) {
                         self.b = b
                     }
-                    package enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case b = "b"
-                    }
+                    package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
@@ -399,10 +390,7 @@ extension Operations {
                         self.fullName = fullName
                         self.eMails = eMails
                     }
-                    package enum CodingKeys: Swift.String, Swift.CodingKey {
-                        case fullName = "full_name"
-                        case eMails = "e_mails"
-                    }
+                    package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                     private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("full_name", "e_mails")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
@@ -573,9 +561,7 @@ extension Operations {
                         package init(n: Swift.Int? = nil) {
                             self.n = n
                         }
-                        package enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case n = "n"
-                        }
+                        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
@@ -630,9 +616,7 @@ extension Operations {
                             package init(someKey: Swift.Int? = nil) {
                                 self.someKey = someKey
                             }
-                            package enum CodingKeys: Swift.String, Swift.CodingKey {
-                                case someKey = "some_key"
-                            }
+                            package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                             private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("some_key")
                             package init(
                                 json reader: inout StreamingJSON.JSONReader
@@ -753,5 +737,53 @@ extension Operations {
             }
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.GetUser_post.Output.Ok.BodyJsonPayload.TagListPayloadPayload {
+    package static var tagName: Self {
+        Self("tag_name")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.GetUser_post.Output.Ok.BodyJsonPayload {
+    package static var postTitle: Self {
+        Self("post_title")
+    }
+    package static var tagList: Self {
+        Self("tag_list")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.SendMedia.Input.Body.ApplicationVndApiJsonV2Payload {
+    package static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.SendMedia.Input.Body.ApplicationVndGithubV3JsonPayload {
+    package static var b: Self {
+        Self("b")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.SendMedia.Input.Body.UrlEncodedFormPayload {
+    package static var fullName: Self {
+        Self("full_name")
+    }
+    package static var eMails: Self {
+        Self("e_mails")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.SendParts.Input.Body.MultipartFormPayload.AdditionalPropertiesPayload {
+    package static var n: Self {
+        Self("n")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.SendParts.Input.Body.MultipartFormPayload.ExtraInfoPayload.BodyPayload {
+    package static var someKey: Self {
+        Self("some_key")
     }
 }

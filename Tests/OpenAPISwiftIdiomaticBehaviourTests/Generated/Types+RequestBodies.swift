@@ -13,9 +13,7 @@ extension Components.RequestBodies {
         package init(howOften: Swift.Int? = nil) {
             self.howOften = howOften
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case howOften = "how_often"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("how_often")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -38,4 +36,10 @@ extension Components.RequestBodies {
         }
     }
     package typealias DoIt = OpenAPISwiftRuntime.JSONBody<Components.RequestBodies.DoItJsonPayload>
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.RequestBodies.DoItJsonPayload {
+    package static var howOften: Self {
+        Self("how_often")
+    }
 }

@@ -47,9 +47,7 @@ extension Components.Schemas {
         package init(userName: Swift.String? = nil) {
             self.userName = userName
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case userName = "user_name"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("user_name")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -77,9 +75,7 @@ extension Components.Schemas {
         package init(fresh: Swift.String? = nil) {
             self.fresh = fresh
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case fresh = "old-property"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("old-property")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -109,10 +105,7 @@ extension Components.Schemas {
             self.petType = petType
             self.nineLives = nineLives
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case petType = "pet_type"
-            case nineLives = "nine-lives"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("pet_type", "nine-lives")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -149,9 +142,7 @@ extension Components.Schemas {
         package init(petType: Swift.String) {
             self.petType = petType
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case petType = "pet_type"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("pet_type")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
@@ -215,9 +206,7 @@ extension Components.Schemas {
     package enum KnownAnimal: StreamingJSON.JSONCodable, Swift.Sendable {
         case houseDog(Components.Schemas.DogAnimal)
         case tabby(Components.Schemas.CatAnimal)
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case petType = "pet_type"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let tag: Swift.String = try reader.peekDiscriminator("pet_type", in: "KnownAnimal")
             switch tag {
@@ -270,9 +259,7 @@ extension Components.Schemas {
                 package init(deepKey: Swift.Int? = nil) {
                     self.deepKey = deepKey
                 }
-                package enum CodingKeys: Swift.String, Swift.CodingKey {
-                    case deepKey = "deep_key"
-                }
+                package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep_key")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
@@ -324,9 +311,7 @@ extension Components.Schemas {
                 package init(barksAt: Swift.String? = nil) {
                     self.barksAt = barksAt
                 }
-                package enum CodingKeys: Swift.String, Swift.CodingKey {
-                    case barksAt = "barks_at"
-                }
+                package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("barks_at")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
@@ -376,9 +361,7 @@ extension Components.Schemas {
                 package init(aB: Swift.String? = nil) {
                     self.aB = aB
                 }
-                package enum CodingKeys: Swift.String, Swift.CodingKey {
-                    case aB = "a_b"
-                }
+                package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
                 private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a_b")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
@@ -522,34 +505,7 @@ extension Components.Schemas {
             self.mixedUp = mixedUp
             self.oneOrOther = oneOrOther
         }
-        package enum CodingKeys: Swift.String, Swift.CodingKey {
-            case id = "id"
-            case needed = "needed"
-            case referred = "referred"
-            case someBytes = "some_bytes"
-            case createdAt = "created_at"
-            case nullableItems = "nullable_items"
-            case nullableMap = "nullable_map"
-            case nestedMaps = "nested_maps"
-            case firstName = "first_name"
-            case firstName_2 = "firstName"
-            case urLs = "URLs"
-            case ids = "IDs"
-            case _commat_context = "@context"
-            case _private = "_private"
-            case userList = "user_list"
-            case sort = "sort"
-            case animal = "animal"
-            case known = "known"
-            case old = "old"
-            case price = "price"
-            case uniqueId = "unique_id"
-            case otherIds = "other_ids"
-            case discount = "discount"
-            case prices = "prices"
-            case mixedUp = "mixed_up"
-            case oneOrOther = "one_or_other"
-        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
         private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "price", "unique_id", "other_ids", "discount", "prices", "mixed_up", "one_or_other")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
@@ -699,5 +655,137 @@ extension Components.Schemas {
             writer.member("user_list", value: self.userList)
             writer.endObject()
         }
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.UserListPayload {
+    package static var userName: Self {
+        Self("user_name")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Renewed {
+    package static var fresh: Self {
+        Self("old-property")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.CatAnimal {
+    package static var petType: Self {
+        Self("pet_type")
+    }
+    package static var nineLives: Self {
+        Self("nine-lives")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.DogAnimal {
+    package static var petType: Self {
+        Self("pet_type")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.KnownAnimal {
+    package static var petType: Self {
+        Self("pet_type")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Sample.NestedMapsPayload.AdditionalPropertiesPayload {
+    package static var deepKey: Self {
+        Self("deep_key")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Sample.MixedUpPayload.Value2Payload {
+    package static var barksAt: Self {
+        Self("barks_at")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Sample.OneOrOtherPayload.Value2Payload {
+    package static var aB: Self {
+        Self("a_b")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Sample {
+    package static var id: Self {
+        Self("id")
+    }
+    package static var needed: Self {
+        Self("needed")
+    }
+    package static var referred: Self {
+        Self("referred")
+    }
+    package static var someBytes: Self {
+        Self("some_bytes")
+    }
+    package static var createdAt: Self {
+        Self("created_at")
+    }
+    package static var nullableItems: Self {
+        Self("nullable_items")
+    }
+    package static var nullableMap: Self {
+        Self("nullable_map")
+    }
+    package static var nestedMaps: Self {
+        Self("nested_maps")
+    }
+    package static var firstName: Self {
+        Self("first_name")
+    }
+    package static var firstName_2: Self {
+        Self("firstName")
+    }
+    package static var urLs: Self {
+        Self("URLs")
+    }
+    package static var ids: Self {
+        Self("IDs")
+    }
+    package static var _commat_context: Self {
+        Self("@context")
+    }
+    package static var _private: Self {
+        Self("_private")
+    }
+    package static var userList: Self {
+        Self("user_list")
+    }
+    package static var sort: Self {
+        Self("sort")
+    }
+    package static var animal: Self {
+        Self("animal")
+    }
+    package static var known: Self {
+        Self("known")
+    }
+    package static var old: Self {
+        Self("old")
+    }
+    package static var price: Self {
+        Self("price")
+    }
+    package static var uniqueId: Self {
+        Self("unique_id")
+    }
+    package static var otherIds: Self {
+        Self("other_ids")
+    }
+    package static var discount: Self {
+        Self("discount")
+    }
+    package static var prices: Self {
+        Self("prices")
+    }
+    package static var mixedUp: Self {
+        Self("mixed_up")
+    }
+    package static var oneOrOther: Self {
+        Self("one_or_other")
     }
 }
