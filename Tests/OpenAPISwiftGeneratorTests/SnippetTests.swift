@@ -453,4 +453,22 @@ struct SnippetTests {
         let types = try #require(generation.files["Types.swift"])
         #expect(!types.contains("import Foundation"))
     }
+
+    @Test(arguments: [
+        ("{type: string}", "public"), ("{type: array, items: {$ref: '#/components/schemas/A'}}", "public"),
+        ("{$ref: '#/components/schemas/A'}", "internal"),
+    ])
+    func whoeverSeesAJSONBodySeesThatItsTypeIsWritten(schema: String, level: String) {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths: {}
+                components:
+                  schemas: {A: {type: object, properties: {a: {type: string}}}}
+                  requestBodies: {B: {content: {application/json: {schema: \(schema)}}}}
+                """
+        )
+        #expect(generation.contains("\(level) import StreamingJSON", in: "Types+RequestBodies.swift"))
+    }
 }

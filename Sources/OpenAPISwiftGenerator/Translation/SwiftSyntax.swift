@@ -24,7 +24,19 @@ extension SwiftFile {
     ///
     /// The compiler counts conformances of public types only.
     func exposes(_ module: String, at access: AccessModifier) -> Bool {
-        declarations.contains { $0.exposes("\(module).", countsConformances: access == .public) }
+        declarations.contains { $0.exposes(module, countsConformances: access == .public) }
+    }
+}
+
+/// Whether the text of a type mentions a module, or needs what the module says of a type that is not its own.
+private func uses(_ module: String, _ type: String, countsConformances: Bool) -> Bool {
+    if type.contains("\(module).") { return true }
+    guard countsConformances, module == "StreamingJSON" else { return false }
+    // A JSON body asks that its value can be read and written; of the types of others StreamingJSON says so.
+    return ["JSONBody<", "JSONResponse<"].contains { (name: String) in
+        type.split(separator: name).dropFirst().contains { (value: Substring) in
+            value.hasPrefix("Swift.") || value.hasPrefix("[") || value.hasSuffix("?>")
+        }
     }
 }
 
@@ -42,20 +54,22 @@ indirect enum Declaration: Sendable {
 }
 
 extension Declaration {
-    fileprivate func exposes(_ prefix: String, countsConformances: Bool) -> Bool {
+    fileprivate func exposes(_ module: String, countsConformances: Bool) -> Bool {
+        func uses(_ type: String) -> Bool {
+            OpenAPISwiftGenerator.uses(module, type, countsConformances: countsConformances)
+        }
         switch self {
         case .type(let type):
-            (countsConformances && type.inherits.contains { $0.contains(prefix) })
-                || type.members.contains { $0.exposes(prefix, countsConformances: countsConformances) }
-        case .alias(_, _, _, let target): target.contains(prefix)
-        case .property(let property): property.access == .standard && property.type.contains(prefix)
+            let inherits: Bool = countsConformances && type.inherits.contains(where: uses)
+            return inherits || type.members.contains { $0.exposes(module, countsConformances: countsConformances) }
+        case .alias(_, _, _, let target): return uses(target)
+        case .property(let property): return property.access == .standard && uses(property.type)
         case .function(let function):
-            function.access == .standard
-                && (function.parameters.contains { $0.type.contains(prefix) }
-                    || function.result?.contains(prefix) == true)
-        case .enumCase(_, let text): text.contains(prefix)
-        case .codingKeys: Snippets.propertyKey.hasPrefix(prefix)
-        case .text: false
+            guard function.access == .standard else { return false }
+            return function.parameters.contains { uses($0.type) } || function.result.map(uses) == true
+        case .enumCase(_, let text): return uses(text)
+        case .codingKeys: return Snippets.propertyKey.hasPrefix("\(module).")
+        case .text: return false
         }
     }
 }
