@@ -17,7 +17,9 @@ struct CallTests {
         let wren = Components.Schemas.Sighting.wren
         _ = try await client.addSighting(body: .json(wren)).created
 
-        let response = try await client.listSightings(query: .init(limit: 10, status: [.seen, .heardOnly]))
+        let response = try await client.listSightings(
+            query: .init(limit: 10, status: [.seen, .heardOnly])
+        )
         // GET /sightings?limit=10&status=seen&status=heard-only
 
         let page = try response.ok
