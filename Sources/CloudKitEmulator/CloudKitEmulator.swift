@@ -48,6 +48,10 @@ import Synchronization
 /// - ``lookupZones(_:in:as:)``
 /// - ``modifyZones(_:in:as:)``
 ///
+/// ### Sharing
+/// - ``resolveShares(_:in:as:)``
+/// - ``acceptShares(_:in:as:)``
+///
 /// ### Credentials and users
 /// - ``registerContainer(_:)``
 /// - ``registerAPIToken(_:for:)``

@@ -71,6 +71,8 @@ extension EmulatorConfiguration {
         public var zonesPerDatabase = 1000
         /// Characters of the name of a record, zone or field: 255.
         public var nameLength = 255
+        /// Participants of one share, the owner included: natively 100.
+        public var participantsPerShare = 100
         /// Values of one filter that takes a list: natively 250 for `IN` and `NOT_IN`.
         public var valuesPerListFilter = 250
 
@@ -189,6 +191,13 @@ extension EmulatorConfiguration {
         /// The code for a server-to-server key on a private or shared database. Default: `AUTHENTICATION_FAILED`, which
         /// is what the `users` endpoints were seen to answer.
         public var serverKeyOnPrivateDatabase = ServerErrorCode.authenticationFailed
+        /// The code for a share of a record that does not exist; its reason is known. Default: `BAD_REQUEST`.
+        public var shareOfMissingRecord = ServerErrorCode.badRequest
+        /// The code of a short GUID that no share has. Default: `NOT_FOUND`.
+        public var unknownShortGUID = ServerErrorCode.notFound
+        /// The code for somebody who follows the link of a share to which they are not invited. Default:
+        /// `ACCESS_DENIED`.
+        public var uninvitedToShare = ServerErrorCode.accessDenied
         /// Users that `users/discover` does not find. Default: ``UsersNotFound/omitted``.
         public var usersNotFound = UsersNotFound.omitted
         /// GET `users/discover`. Default: ``DiscoverAllUsers/listsUsers``, as documented.

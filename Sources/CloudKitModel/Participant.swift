@@ -83,6 +83,29 @@ public struct Participant: Hashable, Sendable {
     }
 }
 
+extension Participant {
+    /// Invites somebody to a share.
+    ///
+    /// ```swift
+    /// Participant.invited(.emailAddress("guest@example.com"), permission: .readWrite)
+    /// // {"userIdentity":{"lookupInfo":{"emailAddress":"guest@example.com"}},"type":"USER",
+    /// //  "acceptanceStatus":"INVITED","permission":"READ_WRITE"}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - lookup: Whom: by e-mail address, telephone number or user record name.
+    ///   - permission: What they may do.
+    /// - Returns: The participant, as Apple's page on sharing shows one.
+    public static func invited(_ lookup: LookupInfo, permission: SharePermission = .readOnly) -> Participant {
+        Participant(
+            userIdentity: UserIdentity(userRecordName: lookup.userRecordName, lookupInfo: lookup),
+            type: .user,
+            acceptanceStatus: .invited,
+            permission: permission
+        )
+    }
+}
+
 /// What people may do with the records of a share.
 public struct SharePermission: OpenString {
     /// The spelling on the wire.

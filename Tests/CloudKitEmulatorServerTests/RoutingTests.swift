@@ -29,7 +29,6 @@ struct RoutingTests {
     func endpointsNotServedYetDoNotPretend(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             for endpoint in [
-                "records/resolve", "records/accept",
                 "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
                 "assets/upload", "assets/rereference",
             ] {

@@ -56,16 +56,23 @@ extension CloudKitEmulator {
             token = read
         }
         let limit = try pageSize(resultsLimit)
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, name, sequence, database_sequence, deleted FROM zone
-                    WHERE database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
-                    ORDER BY database_sequence LIMIT ?
-                    """
-            ),
-            arguments: [ground.database, token.position, ZoneID.default.zoneName, token.position > 0, limit + 1]
-        ).map(ZoneRow.init)
+        let rows =
+            if ground.address.scope == .shared {
+                try changedSharedZones(since: token.position, limit: limit + 1, in: ground, db)
+            } else {
+                try Row.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT id, name, sequence, database_sequence, deleted FROM zone
+                            WHERE database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
+                            ORDER BY database_sequence LIMIT ?
+                            """
+                    ),
+                    arguments: [
+                        ground.database, token.position, ZoneID.default.zoneName, token.position > 0, limit + 1,
+                    ]
+                ).map(ZoneRow.init)
+            }
         let page = rows.prefix(limit)
         let moreComing = rows.count > limit
         token.position = moreComing ? page.last?.databaseSequence ?? token.position : ground.sequence

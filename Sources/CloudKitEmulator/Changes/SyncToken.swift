@@ -28,6 +28,8 @@ struct SyncToken: Hashable {
     var zoneName: UInt32 = 0
     /// The number of the last change that the bearer has seen.
     var position: Int64
+    /// In the feed of a shared zone, where many records may come into sight with one change: the last one seen of them.
+    /// In a feed read backwards, where the reading began.
     var top: Int64 = 0
 
     static func database(_ id: Int64, at position: Int64) -> SyncToken {
@@ -40,7 +42,8 @@ struct SyncToken: Hashable {
             database: ground.database,
             zone: zone.id,
             zoneName: UInt32(truncatingIfNeeded: fingerprint(zone.name.utf8)),
-            position: position
+            position: position,
+            top: zone.owner == nil ? 0 : .max
         )
     }
 }

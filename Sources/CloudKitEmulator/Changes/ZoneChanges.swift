@@ -131,6 +131,9 @@ extension CloudKitEmulator {
             throw EmulatorError.badRequest("cannot get changes in default zone")
         }
         let start = try start(of: request, zone: zone, in: ground)
+        if zone.owner != nil, let user = ground.caller.userRecordName {
+            return try sharedChanges(request, from: start, of: zone, user: user, in: ground, db)
+        }
         let schema = try schemas.schema(of: ground.container, in: db)
         let limit = try pageSize(request.resultsLimit)
         let rows = try feed(from: start, of: zone, types: request.desiredRecordTypes, schema, limit: limit + 1, db)
@@ -141,7 +144,8 @@ extension CloudKitEmulator {
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
             deviceID: configuration.deviceID,
-            zoneID: zone.zoneID(in: ground)
+            zoneID: zone.zoneID(in: ground),
+            user: ground.caller.userRecordName
         )
         let records = try page.map { row in
             RecordResult.record(
@@ -163,6 +167,51 @@ extension CloudKitEmulator {
             syncToken: tokenKey.text(of: end),
             moreComing: moreComing,
             reverse: start.kind == .reversedZone
+        )
+    }
+
+    /// A page of what a participant sees change in somebody else's zone.
+    private func sharedChanges(
+        _ request: ZoneChangesRequest,
+        from start: SyncToken,
+        of zone: ZoneRow,
+        user: String,
+        in ground: Ground,
+        _ db: Database
+    ) throws -> ZoneChanges {
+        guard start.kind == .zone else {
+            throw EmulatorError.badRequest("the feed of a shared zone goes forwards only")
+        }
+        let schema = try schemas.schema(of: ground.container, in: db)
+        let limit = try pageSize(request.resultsLimit)
+        let rows = try sharedFeed(
+            from: start,
+            of: zone,
+            user: user,
+            types: request.desiredRecordTypes.map { types in types.compactMap { schema[$0]?.id } },
+            limit: limit + 1,
+            db
+        )
+        let page = rows.prefix(limit)
+        let presentation = RecordPresentation(
+            desiredKeys: request.desiredKeys,
+            numbersAsStrings: request.numbersAsStrings,
+            deviceID: configuration.deviceID,
+            zoneID: zone.zoneID(in: ground),
+            user: user
+        )
+        var end = SyncToken.zone(zone, of: ground, at: zone.sequence)
+        if rows.count > limit, let last = page.last {
+            end.position = last.position
+            end.top = last.row.id
+        }
+        return ZoneChanges(
+            zoneID: zone.zoneID(in: ground),
+            records: try page.map { item in
+                .record(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))
+            },
+            syncToken: tokenKey.text(of: end),
+            moreComing: rows.count > limit
         )
     }
 
@@ -189,6 +238,7 @@ extension CloudKitEmulator {
             }
             if token.kind == .reversedZone { return token }
             start.position = token.position
+            start.top = token.top
         }
         if request.reverse {
             // `position` is the upper end of what is still to come; what the bearer has seen is below `top` of nothing.

@@ -73,6 +73,7 @@ extension CloudKitEmulator {
                 zones: zones.map(\.id),
                 start: start,
                 limit: limit,
+                access: try sharedAccess(to: zones, in: ground, db),
                 db: db
             ).records()
 
@@ -80,7 +81,8 @@ extension CloudKitEmulator {
             var presentation = RecordPresentation(
                 desiredKeys: desiredKeys,
                 numbersAsStrings: numbersAsStrings,
-                deviceID: configuration.deviceID
+                deviceID: configuration.deviceID,
+                user: caller.userRecordName
             )
             let records = try found.prefix(limit).map { match in
                 if let zone = names[match.candidate.row.zone], isZoneWide || !zone.isDefault {
@@ -158,6 +160,8 @@ private struct QueryRun {
     let zones: [Int64]
     let start: QueryPosition?
     let limit: Int
+    /// What the caller may see, in zones that are not the caller's.
+    let access: SharedAccess?
     let db: Database
 
     /// The records of the page, and one more where there is one.
@@ -228,6 +232,7 @@ private struct QueryRun {
     /// The record, if it matches and stands after the start of the page.
     private func match(_ id: Int64, seen: inout Seen) throws -> Match? {
         guard seen.insert(id), let row = try RecordRow.fetch(id: id, db), !row.isDeleted else { return nil }
+        if let access, try !access.sees(id) { return nil }
         let candidate = QueryCandidate(row: row, content: try row.content())
         guard conditions.allSatisfy({ $0.matches(candidate) }) else { return nil }
         let position = plan.order.position(of: candidate)

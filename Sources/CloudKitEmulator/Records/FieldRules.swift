@@ -156,7 +156,7 @@ struct FieldRules {
             recordName: reference.recordName,
             action: reference.action,
             zoneID: zone.isDefault
-                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: ground.ownerRecordName)
+                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zone.ownerRecordName(in: ground))
         )
     }
 

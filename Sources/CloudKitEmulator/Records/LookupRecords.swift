@@ -45,11 +45,13 @@ extension CloudKitEmulator {
         return try read(address, as: caller) { db, ground in
             let zone = try zone(zoneID, of: ground, in: db)
             let schema = try schemas.schema(of: ground.container, in: db)
+            let access = try sharedAccess(to: [zone], in: ground, db)
             let records = try lookups.map { lookup in
                 try result(named: lookup.recordName) {
                     guard
                         let row = try RecordRow.fetch(lookup.recordName, in: zone, db),
-                        !row.isDeleted
+                        !row.isDeleted,
+                        try access?.sees(row.id) ?? true
                     else {
                         throw EmulatorError(.notFound, "Record not found")
                     }
@@ -57,7 +59,8 @@ extension CloudKitEmulator {
                         desiredKeys: lookup.desiredKeys ?? desiredKeys,
                         numbersAsStrings: numbersAsStrings,
                         deviceID: configuration.deviceID,
-                        zoneID: zone.isDefault ? nil : zone.zoneID(in: ground)
+                        zoneID: zone.isDefault ? nil : zone.zoneID(in: ground),
+                        user: caller.userRecordName
                     ).record(row, schema: schema)
                 }
             }

@@ -61,7 +61,8 @@ extension CloudKitEmulator {
                     let presentation = RecordPresentation(
                         desiredKeys: operation.desiredKeysInAnyPlace ?? desiredKeys,
                         numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings,
-                        deviceID: configuration.deviceID
+                        deviceID: configuration.deviceID,
+                        user: writer.user
                     )
                     results.append(
                         try result(named: operation.record.recordName) {
@@ -150,19 +151,33 @@ extension CloudKitEmulator {
         }
         let name = request.recordName ?? identifiers.uuid()
         let row = try RecordRow.fetch(name, in: zone, db)
-        let existing = row.flatMap { $0.isDeleted ? nil : $0 }
+        guard request.recordType != Record.misspelledShareType else {
+            throw EmulatorError(
+                configuration.unsettled.shareOfMissingRecord,
+                "Cannot share - no such record exists to share"
+            )
+        }
+        let existing = try writer.seen(row, createsOtherwise: demand.presence != .present && !demand.deletes)
+        let isShare = operation.isAboutShare(over: existing, schema: writer.schema)
         try check(demand, request, existing)
         try checkPermission(writer.ground, user: writer.user, existing: existing)
 
         if demand.deletes {
             guard let existing else { return Record(recordName: name, isDeleted: true) }
-            let gone = try writer.delete(existing)
-            return Record(recordName: gone.name, isDeleted: true)
+            try writer.checkDeletion(of: existing, isShare: isShare)
+            if isShare { try writer.deleteShare(existing) } else { _ = try writer.delete(existing) }
+            return Record(recordName: existing.name, isDeleted: true)
         }
         guard existing != nil || isValidName(name) else {
             throw EmulatorError.badRequest("'\(name)' is not a valid record name")
         }
-        let saved = try writer.save(request, as: name, over: row, replacesAll: demand.replacesAll)
+        if let existing { try writer.checkChange(of: existing, isShare: isShare) }
+        let saved =
+            if isShare {
+                try writer.saveShare(request, as: name, over: row, replacesAll: demand.replacesAll)
+            } else {
+                try writer.save(request, as: name, over: row, replacesAll: demand.replacesAll)
+            }
         return try presentation.record(saved.row, content: saved.content, schema: writer.schema)
     }
 

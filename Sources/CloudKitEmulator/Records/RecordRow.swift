@@ -119,12 +119,21 @@ struct RecordPresentation {
     var deviceID: String
     /// The zone to name on each record; recorded replies do so for custom zones, and not after a modification.
     var zoneID: ZoneID?
+    /// Who looks at the records.
+    var user: String?
 
-    init(desiredKeys: [String]?, numbersAsStrings: Bool, deviceID: String, zoneID: ZoneID? = nil) {
+    init(
+        desiredKeys: [String]?,
+        numbersAsStrings: Bool,
+        deviceID: String,
+        zoneID: ZoneID? = nil,
+        user: String? = nil
+    ) {
         self.desiredKeys = desiredKeys.map(Set.init)
         self.numbersAsStrings = numbersAsStrings
         self.deviceID = deviceID
         self.zoneID = zoneID
+        self.user = user
     }
 
     /// The record of a reply.
@@ -138,6 +147,9 @@ struct RecordPresentation {
         record.isDeleted = false
         record.pluginFields = [:]
         record.zoneID = zoneID
+        if let user, let participants = record.participants {
+            record.currentUserParticipant = participants.first { $0.userIdentity?.userRecordName == user }
+        }
         if let desiredKeys {
             record.fields = Record.Fields(
                 record.fields.lazy.filter { desiredKeys.contains($0.name) }.map { ($0.name, $0.value) }

@@ -24,6 +24,12 @@ final class RecordWriter {
     /// The request's zone, with its count of writes. References stay within a zone, so no write reaches another.
     private(set) var zone: ZoneRow
     private var isZoneChanged = false
+    /// What the caller may do, in a zone that is somebody else's.
+    let access: SharedAccess?
+    /// Whether anything of the zone is shared.
+    var hasShares: Bool
+    /// The records that were written so far, with the tags that they had before.
+    private(set) var written: [String: String?] = [:]
     /// The names of records that later operations of the batch will make: `VALIDATE` may refer to them.
     var coming: Set<String> = []
 
@@ -43,6 +49,8 @@ final class RecordWriter {
         schema = try emulator.schemas.schema(of: ground.container, in: db)
         rules = FieldRules(ground: ground, zone: zone, limits: emulator.configuration.limits)
         self.zone = zone
+        access = try emulator.sharedAccess(to: [zone], in: ground, db)
+        hasShares = try !zone.isDefault && ShareRow.exists(inZone: zone.id, db)
     }
 
     /// Gives the zone, if it changed, its place in the database's feed.
@@ -74,18 +82,22 @@ extension RecordWriter {
     ///   - name: Its name.
     ///   - existing: The row of that name, deleted or not.
     ///   - replacesAll: Whether fields that the request does not have are cleared.
+    ///   - amend: Adds what no request may say.
     /// - Returns: The row and its content.
     /// - Throws: What is wrong with the record; then nothing was written.
     func save(
         _ request: Record,
         as name: String,
         over existing: RecordRow?,
-        replacesAll: Bool
+        replacesAll: Bool,
+        amend: (inout Record) throws -> Void = { _ in }
     ) throws -> (row: RecordRow, content: Record) {
         let present = existing.flatMap { $0.isDeleted ? nil : $0 }
         let type = try typeName(of: request, over: present)
         let old = try present?.content()
-        let draft = try draft(request, over: old, type: type, replacesAll: replacesAll)
+        var draft = try draft(request, over: old, type: type, replacesAll: replacesAll)
+        try checkHierarchy(of: draft.content, as: name, over: present, old)
+        try amend(&draft.content)
         let links = links(of: draft.content)
         try check(links, of: present?.id, as: name)
         let body = try RecordRow.body(of: draft.content)
@@ -116,7 +128,15 @@ extension RecordWriter {
                 arguments: [zone.id, name, recordType.id, sequence, now, userID, now, userID, Data(body)]
             )
             id = db.lastInsertedRowID
+            if let existing, hasShares {
+                // Those who saw the record that had this name go on from there.
+                try db.execute(
+                    sql: "UPDATE OR REPLACE share_member SET record = ? WHERE record = ?",
+                    arguments: [id, existing.id]
+                )
+            }
         }
+        written.updateValue(present?.changeTag, forKey: name)
         try index(draft.content, over: old, of: recordType, record: id)
         try write(links, of: id, hadLinks: old.map { !Self.references(of: $0).isEmpty } ?? false)
         let row = RecordRow(
@@ -130,7 +150,22 @@ extension RecordWriter {
             modified: now,
             modifier: user
         )
+        if draft.content.parent != nil || old?.parent != nil || hasShares {
+            try place(row, parent: draft.content.parent?.recordName, over: old?.parent?.recordName)
+        }
         return (row, draft.content)
+    }
+
+    /// Changes what the service keeps in a record beside its fields. It is a write like any other: the record gets a new
+    /// change tag, and stands in the feed again.
+    func rewrite(_ row: RecordRow, _ change: (inout Record) -> Void) throws -> RecordRow {
+        var content = try row.content()
+        change(&content)
+        let sequence = nextSequence()
+        try db.cachedStatement(
+            sql: "UPDATE record SET sequence = ?, modified = ?, modifier = ?, body = ? WHERE id = ?"
+        ).execute(arguments: [sequence, now, userID, Data(try RecordRow.body(of: content)), row.id])
+        return try RecordRow.fetch(id: row.id, db) ?? row
     }
 
     private func typeName(of request: Record, over present: RecordRow?) throws(EmulatorError) -> String {
@@ -143,7 +178,7 @@ extension RecordWriter {
         guard let type = request.recordType else {
             throw .badRequest("recordType is required to create a record")
         }
-        guard FieldRules.isIdentifier(type) else {
+        guard FieldRules.isIdentifier(type) || type == Record.shareType else {
             throw .badRequest("'\(type)' is not a valid record type name")
         }
         return type
@@ -159,6 +194,9 @@ extension RecordWriter {
         let known = schema[type]?.fields
         var draft = Draft(content: Record(recordName: nil))
         draft.content.parent = request.parent ?? (replacesAll ? nil : old?.parent)
+        draft.content.share = old?.share
+        draft.content.shortGUID =
+            old?.shortGUID ?? (request.createShortGUID == true ? emulator.identifiers.shortGUID() : nil)
         if let old {
             draft.content.fields = old.fields
             if replacesAll {
@@ -168,7 +206,8 @@ extension RecordWriter {
         }
         for (name, value) in request.fields {
             let kind = known?[name]?.kind
-            if kind == nil, !FieldRules.isIdentifier(name) || name.utf8.count > limits.nameLength {
+            let isOfShares = type == Record.shareType && name.hasPrefix("cloudkit.")
+            if kind == nil, !FieldRules.isIdentifier(name) && !isOfShares || name.utf8.count > limits.nameLength {
                 throw .badRequest("'\(name)' is not a valid field name")
             }
             let value = try rules.stored(value, for: name, of: type, known: kind)
@@ -296,6 +335,8 @@ extension RecordWriter {
         try db.cachedStatement(
             sql: "UPDATE record SET sequence = ?, deleted = 1, modified = ?, modifier = ?, body = NULL WHERE id = ?"
         ).execute(arguments: [sequence, now, userID, row.id])
+        try displace(row)
+        try endShare(ofDeleted: row)
     }
 
     private func sources(of row: RecordRow, action: Link.Action) throws -> [Int64] {
@@ -465,6 +506,7 @@ extension RecordWriter {
 extension CloudKitEmulator {
     /// Removes all records of a zone, without a trace in its feed: the zone goes as a whole.
     func eraseRecords(of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
+        try eraseShares(of: zone, in: ground, db)
         let schema = try schemas.schema(of: ground.container, in: db)
         for field in schema.types.values.flatMap(\.fields.values) {
             try db.execute(sql: "DELETE FROM entry WHERE field = ? AND zone = ?", arguments: [field.id, zone.id])

@@ -89,6 +89,7 @@ enum Tables {
             )
         }
         migrator.registerMigration("discovery of users", migrate: createTablesOfDiscovery)
+        migrator.registerMigration("sharing", migrate: createTablesOfSharing)
         return migrator
     }
 }

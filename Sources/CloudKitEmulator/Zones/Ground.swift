@@ -37,6 +37,8 @@ struct ZoneRow {
     /// When the zone last changed, in the database's count.
     var databaseSequence: Int64
     var isDeleted = false
+    /// Whose zone it is, where that is not the caller.
+    var owner: String?
 
     var isDefault: Bool { name == ZoneID.default.zoneName }
 
@@ -46,12 +48,15 @@ struct ZoneRow {
         sequence = row[2]
         databaseSequence = row[3]
         isDeleted = row[4]
+        if row.count > 5 { owner = row[5] }
     }
+
+    func ownerRecordName(in ground: Ground) -> String { owner ?? ground.ownerRecordName }
 
     func zoneID(in ground: Ground) -> ZoneID {
         ZoneID(
             zoneName: name,
-            ownerRecordName: ground.ownerRecordName,
+            ownerRecordName: ownerRecordName(in: ground),
             zoneType: isDefault ? .defaultZone : .regularCustomZone
         )
     }
@@ -115,7 +120,7 @@ extension CloudKitEmulator {
         }
     }
 
-    private func ground(_ address: DatabaseAddress, as caller: Caller, in db: Database) throws -> Ground? {
+    func ground(_ address: DatabaseAddress, as caller: Caller, in db: Database) throws -> Ground? {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -135,7 +140,7 @@ extension CloudKitEmulator {
         }
     }
 
-    private func makeGround(_ address: DatabaseAddress, as caller: Caller, in db: Database) throws -> Ground {
+    func makeGround(_ address: DatabaseAddress, as caller: Caller, in db: Database) throws -> Ground {
         if configuration.containers == .registeredOnly {
             let registered = try Row.fetchOne(
                 db,
@@ -177,9 +182,15 @@ extension CloudKitEmulator {
         let zoneID = zoneID ?? .default
         let owner = zoneID.owner
         switch ground.address.scope {
-        case .shared where owner == nil:
-            // Observed live.
-            throw EmulatorError.badRequest("zoneID needs to have ownerRecordName field for calls to sharedb")
+        case .shared:
+            guard let owner else {
+                // Observed live.
+                throw EmulatorError.badRequest("zoneID needs to have ownerRecordName field for calls to sharedb")
+            }
+            guard let zone = try sharedZone(zoneID, owner: owner, of: ground, in: db) else {
+                throw EmulatorError.zoneNotFound(zoneID)
+            }
+            return zone
         case .private where owner != nil && owner != Ground.defaultOwner && owner != ground.ownerRecordName:
             throw EmulatorError.zoneNotFound(zoneID)
         default: break
@@ -199,7 +210,8 @@ extension CloudKitEmulator {
 
     /// Every zone of the database that is not deleted, the default zone first and the others as they were made.
     func zones(of ground: Ground, in db: Database) throws -> [ZoneRow] {
-        try Row.fetchAll(
+        if ground.address.scope == .shared { return try sharedZones(of: ground, in: db) }
+        return try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT id, name, sequence, database_sequence, deleted FROM zone
@@ -212,8 +224,10 @@ extension CloudKitEmulator {
 
     /// Notes that a zone changed: gives the database's feed its next number.
     func noteChange(of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
-        try db.cachedStatement(sql: "UPDATE database SET sequence = sequence + 1 WHERE id = ?")
-            .execute(arguments: [ground.database])
+        // The zone's own database, which is not the caller's where the zone is shared.
+        try db.cachedStatement(
+            sql: "UPDATE database SET sequence = sequence + 1 WHERE id = (SELECT database FROM zone WHERE id = ?)"
+        ).execute(arguments: [zone.id])
         try db.cachedStatement(
             sql: """
                 UPDATE zone SET sequence = ?,
@@ -221,6 +235,7 @@ extension CloudKitEmulator {
                 WHERE id = ?
                 """
         ).execute(arguments: [zone.sequence, zone.id])
+        try noteChangeForParticipants(of: zone, db)
     }
 }
 

@@ -21,7 +21,7 @@ public struct ZonePage: Hashable, Sendable {
 extension CloudKitEmulator {
     /// Lists the zones of a database (`zones/list`): the default zone, then the others in the order of their making.
     ///
-    /// The shared database has none.
+    /// The shared database has the zones in which the caller accepted a share, and no default zone.
     public func listZones(in address: DatabaseAddress, as caller: Caller) throws(EmulatorError) -> ZonePage {
         try read(address, as: caller) { db, ground in
             ZonePage(

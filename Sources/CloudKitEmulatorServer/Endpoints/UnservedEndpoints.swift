@@ -4,7 +4,6 @@ import CloudKitWebServices
 /// The endpoints that are not served. Nothing is routed to these handlers: the paths below are as unknown as any other.
 extension Endpoints {
     private static let unserved = [
-        "/records/resolve", "/records/accept",
         "/subscriptions/list", "/subscriptions/lookup", "/subscriptions/modify",
         "/assets/upload", "/assets/rereference",
         "/tokens/create", "/tokens/register",
@@ -17,14 +16,6 @@ extension Endpoints {
 }
 
 extension EndpointHandlers {
-    func resolveShares(_ input: Operations.ResolveShares.Input) async throws -> Operations.ResolveShares.Output {
-        throw EmulatorError.noHandler
-    }
-
-    func acceptShares(_ input: Operations.AcceptShares.Input) async throws -> Operations.AcceptShares.Output {
-        throw EmulatorError.noHandler
-    }
-
     func listSubscriptions(
         _ input: Operations.ListSubscriptions.Input
     ) async throws -> Operations.ListSubscriptions.Output {

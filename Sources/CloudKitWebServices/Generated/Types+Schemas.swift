@@ -1404,59 +1404,7 @@ extension Components.Schemas {
         }
     }
     /// A short identifier of a share. CloudKit JS turns a bare string into a dictionary with `value` alone. Evidence: archived reference, recorded.
-    package struct ShortGUID: StreamingJSON.JSONCodable, Swift.Sendable {
-        /// The identifier.
-        package var value: Swift.String
-        /// Whether to return the root record.
-        package var shouldFetchRootRecord: Swift.Bool?
-        /// The fields of the root record to return; all when absent.
-        package var rootRecordDesiredKeys: [Swift.String]?
-        /// Creates a `ShortGUID`.
-        package init(
-            value: Swift.String,
-            shouldFetchRootRecord: Swift.Bool? = nil,
-            rootRecordDesiredKeys: [Swift.String]? = nil
-        ) {
-            self.value = value
-            self.shouldFetchRootRecord = shouldFetchRootRecord
-            self.rootRecordDesiredKeys = rootRecordDesiredKeys
-        }
-        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("value", "shouldFetchRootRecord", "rootRecordDesiredKeys")
-        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Swift.String? = nil
-            var v1: Swift.Bool? = nil
-            var v2: [Swift.String]? = nil
-            let start: StreamingJSON.JSONReader.Position = reader.position
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readString(required: &v0)
-                case 1:
-                    reader.readBool(optional: &v1)
-                case 2:
-                    reader.readMember(optional: &v2)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            guard let v0 else {
-                throw reader.missingMember(of: ["value"], since: start, in: "ShortGUID")
-            }
-            self.value = v0
-            self.shouldFetchRootRecord = v1
-            self.rootRecordDesiredKeys = v2
-        }
-        package func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("rootRecordDesiredKeys", value: self.rootRecordDesiredKeys)
-            writer.member("shouldFetchRootRecord", bool: self.shouldFetchRootRecord)
-            writer.member("value", string: self.value)
-            writer.endObject()
-        }
-    }
+    package typealias ShortGUID = CloudKitModel.ShortGUID
     /// Evidence: archived reference, recorded.
     package struct ResolveSharesRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The identifiers to resolve.
@@ -1474,7 +1422,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUID] in try reader.readOverride([Components.Schemas.ShortGUID].self) })
                 default:
                     reader.skipMember()
                 }
@@ -1487,7 +1435,7 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.member("shortGUIDs", value: self.shortGUIDs)
+            writer.member("shortGUIDs", value: self.shortGUIDs, { (value: [Components.Schemas.ShortGUID], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
@@ -1507,7 +1455,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUIDResult] in try reader.readOverride([Components.Schemas.ShortGUIDResult].self) })
                 default:
                     reader.skipMember()
                 }
@@ -1517,7 +1465,7 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.member("results", value: self.results)
+            writer.member("results", value: self.results, { (value: [Components.Schemas.ShortGUIDResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
@@ -1538,7 +1486,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0)
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUID] in try reader.readOverride([Components.Schemas.ShortGUID].self) })
                 default:
                     reader.skipMember()
                 }
@@ -1551,7 +1499,7 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.member("shortGUIDs", value: self.shortGUIDs)
+            writer.member("shortGUIDs", value: self.shortGUIDs, { (value: [Components.Schemas.ShortGUID], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
@@ -1571,7 +1519,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0)
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUIDResult] in try reader.readOverride([Components.Schemas.ShortGUIDResult].self) })
                 default:
                     reader.skipMember()
                 }
@@ -1581,193 +1529,12 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.member("results", value: self.results)
+            writer.member("results", value: self.results, { (value: [Components.Schemas.ShortGUIDResult], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }
     /// What stands behind a short identifier, or, when `serverErrorCode` is present, why it is not told. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
-    package struct ShortGUIDResult: StreamingJSON.JSONCodable, Swift.Sendable {
-        package var shortGUID: Components.Schemas.ShortGUID?
-        /// The container.
-        package var containerIdentifier: Swift.String?
-        /// development or production.
-        package var environment: Swift.String?
-        /// Where the caller finds the records: PRIVATE for the owner, SHARED for others.
-        package var databaseScope: Swift.String?
-        package var zoneID: Components.Schemas.ZoneID?
-        /// The whole share.
-        package var share: Components.Schemas.Record?
-        /// The name of the root record.
-        package var rootRecordName: Swift.String?
-        /// The root record, when asked for.
-        package var rootRecord: Components.Schemas.Record?
-        /// The records above the root. Evidence: recorded, always empty.
-        package var ancestorRecords: [Components.Schemas.Record]?
-        /// Whose share it is.
-        package var ownerIdentity: Components.Schemas.UserIdentity?
-        /// The caller's part; the values of `Participant.type`.
-        package var participantType: Swift.String?
-        /// Whether the caller accepted; the values of `Participant.acceptanceStatus`.
-        package var participantStatus: Swift.String?
-        /// What the caller may do; the values of `Participant.permission`.
-        package var participantPermission: Swift.String?
-        /// Participants that the caller might be.
-        package var potentialMatchList: [Components.Schemas.PotentialMatch]?
-        /// A page about the share. Evidence: archived reference.
-        package var webpageURL: Swift.String?
-        /// The codes of `ErrorResponse`. Unknown codes must be kept.
-        package var serverErrorCode: Swift.String?
-        /// The server's own words.
-        package var reason: Swift.String?
-        /// Seconds to wait before another try; absent means not to try.
-        package var retryAfter: Swift.Double?
-        /// Creates a `ShortGUIDResult`.
-        package init(
-            shortGUID: Components.Schemas.ShortGUID? = nil,
-            containerIdentifier: Swift.String? = nil,
-            environment: Swift.String? = nil,
-            databaseScope: Swift.String? = nil,
-            zoneID: Components.Schemas.ZoneID? = nil,
-            share: Components.Schemas.Record? = nil,
-            rootRecordName: Swift.String? = nil,
-            rootRecord: Components.Schemas.Record? = nil,
-            ancestorRecords: [Components.Schemas.Record]? = nil,
-            ownerIdentity: Components.Schemas.UserIdentity? = nil,
-            participantType: Swift.String? = nil,
-            participantStatus: Swift.String? = nil,
-            participantPermission: Swift.String? = nil,
-            potentialMatchList: [Components.Schemas.PotentialMatch]? = nil,
-            webpageURL: Swift.String? = nil,
-            serverErrorCode: Swift.String? = nil,
-            reason: Swift.String? = nil,
-            retryAfter: Swift.Double? = nil
-        ) {
-            self.shortGUID = shortGUID
-            self.containerIdentifier = containerIdentifier
-            self.environment = environment
-            self.databaseScope = databaseScope
-            self.zoneID = zoneID
-            self.share = share
-            self.rootRecordName = rootRecordName
-            self.rootRecord = rootRecord
-            self.ancestorRecords = ancestorRecords
-            self.ownerIdentity = ownerIdentity
-            self.participantType = participantType
-            self.participantStatus = participantStatus
-            self.participantPermission = participantPermission
-            self.potentialMatchList = potentialMatchList
-            self.webpageURL = webpageURL
-            self.serverErrorCode = serverErrorCode
-            self.reason = reason
-            self.retryAfter = retryAfter
-        }
-        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUID", "containerIdentifier", "environment", "databaseScope", "zoneID", "share", "rootRecordName", "rootRecord", "ancestorRecords", "ownerIdentity", "participantType", "participantStatus", "participantPermission", "potentialMatchList", "webpageURL", "serverErrorCode", "reason", "retryAfter")
-        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Components.Schemas.ShortGUID? = nil
-            var v1: Swift.String? = nil
-            var v2: Swift.String? = nil
-            var v3: Swift.String? = nil
-            var v4: Components.Schemas.ZoneID? = nil
-            var v5: Components.Schemas.Record? = nil
-            var v6: Swift.String? = nil
-            var v7: Components.Schemas.Record? = nil
-            var v8: [Components.Schemas.Record]? = nil
-            var v9: Components.Schemas.UserIdentity? = nil
-            var v10: Swift.String? = nil
-            var v11: Swift.String? = nil
-            var v12: Swift.String? = nil
-            var v13: [Components.Schemas.PotentialMatch]? = nil
-            var v14: Swift.String? = nil
-            var v15: Swift.String? = nil
-            var v16: Swift.String? = nil
-            var v17: Swift.Double? = nil
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readMember(optional: &v0)
-                case 1:
-                    reader.readString(optional: &v1)
-                case 2:
-                    reader.readString(optional: &v2)
-                case 3:
-                    reader.readString(optional: &v3)
-                case 4:
-                    reader.readMember(optional: &v4, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
-                case 5:
-                    reader.readMember(optional: &v5, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Record in try reader.readOverride(Components.Schemas.Record.self) })
-                case 6:
-                    reader.readString(optional: &v6)
-                case 7:
-                    reader.readMember(optional: &v7, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Record in try reader.readOverride(Components.Schemas.Record.self) })
-                case 8:
-                    reader.readMember(optional: &v8, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Record] in try reader.readOverride([Components.Schemas.Record].self) })
-                case 9:
-                    reader.readMember(optional: &v9, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.UserIdentity in try reader.readOverride(Components.Schemas.UserIdentity.self) })
-                case 10:
-                    reader.readString(optional: &v10)
-                case 11:
-                    reader.readString(optional: &v11)
-                case 12:
-                    reader.readString(optional: &v12)
-                case 13:
-                    reader.readMember(optional: &v13)
-                case 14:
-                    reader.readString(optional: &v14)
-                case 15:
-                    reader.readString(optional: &v15)
-                case 16:
-                    reader.readString(optional: &v16)
-                case 17:
-                    reader.readDouble(optional: &v17)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            self.shortGUID = v0
-            self.containerIdentifier = v1
-            self.environment = v2
-            self.databaseScope = v3
-            self.zoneID = v4
-            self.share = v5
-            self.rootRecordName = v6
-            self.rootRecord = v7
-            self.ancestorRecords = v8
-            self.ownerIdentity = v9
-            self.participantType = v10
-            self.participantStatus = v11
-            self.participantPermission = v12
-            self.potentialMatchList = v13
-            self.webpageURL = v14
-            self.serverErrorCode = v15
-            self.reason = v16
-            self.retryAfter = v17
-        }
-        package func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("ancestorRecords", value: self.ancestorRecords, { (value: [Components.Schemas.Record], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
-            writer.member("containerIdentifier", string: self.containerIdentifier)
-            writer.member("databaseScope", string: self.databaseScope)
-            writer.member("environment", string: self.environment)
-            writer.member("ownerIdentity", value: self.ownerIdentity, { (value: Components.Schemas.UserIdentity, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
-            writer.member("participantPermission", string: self.participantPermission)
-            writer.member("participantStatus", string: self.participantStatus)
-            writer.member("participantType", string: self.participantType)
-            writer.member("potentialMatchList", value: self.potentialMatchList)
-            writer.member("reason", string: self.reason)
-            writer.member("retryAfter", double: self.retryAfter)
-            writer.member("rootRecord", value: self.rootRecord, { (value: Components.Schemas.Record, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
-            writer.member("rootRecordName", string: self.rootRecordName)
-            writer.member("serverErrorCode", string: self.serverErrorCode)
-            writer.member("share", value: self.share, { (value: Components.Schemas.Record, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
-            writer.member("shortGUID", value: self.shortGUID)
-            writer.member("webpageURL", string: self.webpageURL)
-            writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
-            writer.endObject()
-        }
-    }
+    package typealias ShortGUIDResult = CloudKitModel.ShareResult
     /// A participant that the caller might be. Evidence: archived reference.
     package struct PotentialMatch: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The participant.
@@ -3843,18 +3610,6 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Fetc
     }
 }
 
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ShortGUID {
-    package static var value: Self {
-        Self("value")
-    }
-    package static var shouldFetchRootRecord: Self {
-        Self("shouldFetchRootRecord")
-    }
-    package static var rootRecordDesiredKeys: Self {
-        Self("rootRecordDesiredKeys")
-    }
-}
-
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ResolveSharesRequest {
     package static var shortGUIDs: Self {
         Self("shortGUIDs")
@@ -3876,63 +3631,6 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Acce
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AcceptSharesResponse {
     package static var results: Self {
         Self("results")
-    }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ShortGUIDResult {
-    package static var shortGUID: Self {
-        Self("shortGUID")
-    }
-    package static var containerIdentifier: Self {
-        Self("containerIdentifier")
-    }
-    package static var environment: Self {
-        Self("environment")
-    }
-    package static var databaseScope: Self {
-        Self("databaseScope")
-    }
-    package static var zoneID: Self {
-        Self("zoneID")
-    }
-    package static var share: Self {
-        Self("share")
-    }
-    package static var rootRecordName: Self {
-        Self("rootRecordName")
-    }
-    package static var rootRecord: Self {
-        Self("rootRecord")
-    }
-    package static var ancestorRecords: Self {
-        Self("ancestorRecords")
-    }
-    package static var ownerIdentity: Self {
-        Self("ownerIdentity")
-    }
-    package static var participantType: Self {
-        Self("participantType")
-    }
-    package static var participantStatus: Self {
-        Self("participantStatus")
-    }
-    package static var participantPermission: Self {
-        Self("participantPermission")
-    }
-    package static var potentialMatchList: Self {
-        Self("potentialMatchList")
-    }
-    package static var webpageURL: Self {
-        Self("webpageURL")
-    }
-    package static var serverErrorCode: Self {
-        Self("serverErrorCode")
-    }
-    package static var reason: Self {
-        Self("reason")
-    }
-    package static var retryAfter: Self {
-        Self("retryAfter")
     }
 }
 

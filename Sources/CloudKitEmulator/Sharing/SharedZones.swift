@@ -1,0 +1,173 @@
+import CloudKitModel
+import GRDB
+
+/// The zones of shared databases: other people's zones, in which the caller accepted a share.
+extension CloudKitEmulator {
+    private static let columns = """
+        zone.id, shared_zone.name, zone.sequence, shared_zone.database_sequence, shared_zone.deleted, shared_zone.owner
+        """
+
+    /// A zone that somebody shares with the caller.
+    func sharedZone(_ zoneID: ZoneID, owner: String, of ground: Ground, in db: Database) throws -> ZoneRow? {
+        try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(Self.columns) FROM shared_zone JOIN zone ON zone.id = shared_zone.zone
+                    WHERE shared_zone.database = ? AND shared_zone.name = ? AND shared_zone.owner = ?
+                        AND shared_zone.deleted = 0
+                    """
+            ),
+            arguments: [ground.database, zoneID.zoneName, owner]
+        ).map(ZoneRow.init)
+    }
+
+    /// Every zone that somebody shares with the caller, as the zones were made.
+    func sharedZones(of ground: Ground, in db: Database) throws -> [ZoneRow] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(Self.columns) FROM shared_zone JOIN zone ON zone.id = shared_zone.zone
+                    WHERE shared_zone.database = ? AND shared_zone.deleted = 0 ORDER BY zone.id
+                    """
+            ),
+            arguments: [ground.database]
+        ).map(ZoneRow.init)
+    }
+
+    /// The shared zones that changed after a point of the database's history, those that are not shared any more among
+    /// them.
+    func changedSharedZones(
+        since position: Int64,
+        limit: Int,
+        in ground: Ground,
+        _ db: Database
+    ) throws -> [ZoneRow] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT shared_zone.zone, shared_zone.name, coalesce(zone.sequence, 0), shared_zone.database_sequence,
+                        shared_zone.deleted, shared_zone.owner
+                    FROM shared_zone LEFT JOIN zone ON zone.id = shared_zone.zone
+                    WHERE shared_zone.database = ? AND shared_zone.database_sequence > ?
+                        AND (shared_zone.deleted = 0 OR ?)
+                    ORDER BY shared_zone.database_sequence LIMIT ?
+                    """
+            ),
+            arguments: [ground.database, position, position > 0, limit]
+        ).map(ZoneRow.init)
+    }
+
+    /// Gives the feeds of all shared databases that show a zone their next number.
+    func noteChangeForParticipants(of zone: ZoneRow, _ db: Database) throws {
+        guard !zone.isDefault else { return }
+        let databases = try Int64.fetchAll(
+            db.cachedStatement(sql: "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0"),
+            arguments: [zone.id]
+        )
+        for database in databases { try touch(zone.id, inShared: database, db) }
+    }
+
+    /// Puts a zone into a participant's shared database.
+    func show(_ zone: ZoneRow, owner: String, to user: String, container: Int64, _ db: Database) throws {
+        let key = Ground.ownerKey(of: .shared, for: .user(user))
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO database (container, owner) VALUES (?, ?)")
+            .execute(arguments: [container, key])
+        // A zone of that name which is not shared any more leaves the feed: this one takes its place.
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM shared_zone WHERE name = ? AND owner = ? AND deleted = 1
+                    AND database = (SELECT id FROM database WHERE container = ? AND owner = ?)
+                """
+        ).execute(arguments: [zone.name, owner, container, key])
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO shared_zone (database, zone, name, owner, database_sequence)
+                SELECT id, ?, ?, ?, 0 FROM database WHERE container = ? AND owner = ?
+                """
+        ).execute(arguments: [zone.id, zone.name, owner, container, key])
+    }
+
+    /// Takes a zone out of a participant's shared database, unless they see something else in it.
+    func hide(_ zone: Int64, from user: String, container: Int64, _ db: Database) throws {
+        let other = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND ended IS NULL"),
+            arguments: [user, zone]
+        )
+        let database = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT id FROM database WHERE container = ? AND owner = ?"),
+            arguments: [container, Ground.ownerKey(of: .shared, for: .user(user))]
+        )
+        guard other == nil, let database else { return }
+        try db.cachedStatement(sql: "UPDATE shared_zone SET deleted = 1 WHERE database = ? AND zone = ?")
+            .execute(arguments: [database, zone])
+        try touch(zone, inShared: database, db)
+    }
+
+    /// Removes everything that is shared of a zone which goes as a whole.
+    func eraseShares(of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
+        let users = try String.fetchAll(
+            db,
+            sql: "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL",
+            arguments: [zone.id]
+        )
+        try db.execute(sql: "DELETE FROM participation WHERE zone = ?", arguments: [zone.id])
+        for user in users { try hide(zone.id, from: user, container: ground.container, db) }
+        try db.execute(
+            sql: "DELETE FROM share_member WHERE record IN (SELECT id FROM record WHERE zone = ?)",
+            arguments: [zone.id]
+        )
+        try db.execute(sql: "DELETE FROM share WHERE zone = ?", arguments: [zone.id])
+        try db.execute(sql: "DELETE FROM parent_link WHERE zone = ?", arguments: [zone.id])
+    }
+
+    private func touch(_ zone: Int64, inShared database: Int64, _ db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE database SET sequence = sequence + 1 WHERE id = ?")
+            .execute(arguments: [database])
+        try db.cachedStatement(
+            sql: """
+                UPDATE shared_zone SET database_sequence = (SELECT sequence FROM database WHERE id = ?)
+                WHERE database = ? AND zone = ?
+                """
+        ).execute(arguments: [database, database, zone])
+    }
+
+    /// What changed for a participant in a zone of somebody else's, in the order in which it became so: records as they
+    /// were written or came into sight, and those that went out of sight.
+    ///
+    /// A page goes on after the position of `start` and, among the records that came into sight there, after its `top`.
+    func sharedFeed(
+        from start: SyncToken,
+        of zone: ZoneRow,
+        user: String,
+        types: [Int64]?,
+        limit: Int,
+        _ db: Database
+    ) throws -> [(row: RecordRow, position: Int64, isGone: Bool)] {
+        let condition =
+            types.map { " AND (gone OR record.type IN (\($0.map(String.init).joined(separator: ","))))" } ?? ""
+        // Of one record that several shares show, one after the other, the last point counts; at the same point, that it
+        // can be seen.
+        let sql = """
+            SELECT \(RecordRow.columns), seen.point / 2, 1 - seen.point % 2 AS gone
+            FROM (
+                SELECT share_member.record AS record, max(
+                    CASE WHEN participation.ended IS NOT NULL OR share_member.left_at IS NOT NULL
+                    THEN 2 * min(coalesce(participation.ended, share_member.left_at),
+                                 coalesce(share_member.left_at, participation.ended))
+                    ELSE 1 + 2 * max(record.sequence, share_member.entered, participation.accepted) END
+                ) AS point
+                FROM participation JOIN share_member ON share_member.share = participation.share
+                JOIN record ON record.id = share_member.record
+                WHERE participation.user = ? AND participation.zone = ?
+                GROUP BY share_member.record
+            ) AS seen
+            JOIN record ON record.id = seen.record
+            WHERE (seen.point / 2, record.id) > (?, ?)\(condition) AND (? OR NOT gone)
+            ORDER BY seen.point / 2, record.id LIMIT ?
+            """
+        return try Row.fetchAll(
+            db.cachedStatement(sql: sql),
+            arguments: [user, zone.id, start.position, start.top, start.position > 0, limit]
+        ).map { (RecordRow($0), $0[11], $0[12]) }
+    }
+}

@@ -1,0 +1,275 @@
+public import CloudKitModel
+import GRDB
+
+extension CloudKitEmulator {
+    /// Tells what stands behind the short names of shares (`records/resolve`).
+    ///
+    /// Whoever has the name of a public share may ask, signed in or not (recorded). Of another share its owner and those
+    /// who are invited may.
+    ///
+    /// ```swift
+    /// try emulator.resolveShares([ShortGUID("0NEa3AEPXwK71VM4gHFnvh2kw")], in: address, as: .user(ben))
+    /// // [.share(databaseScope "SHARED", participantStatus "INVITED", …)]
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - shortGUIDs: The short names; at most 200.
+    ///   - address: The container's public database.
+    ///   - caller: Who asks.
+    /// - Returns: One result for each name, in order. Somebody who may be meant by an invitation to an address that
+    ///   nobody is known by gets these invitations in `potentialMatchList`, and nothing of the share.
+    /// - Throws: `BAD_REQUEST` for another database and for too many names.
+    public func resolveShares(
+        _ shortGUIDs: [ShortGUID],
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [ShareResult] {
+        try checkShortGUIDs(shortGUIDs, in: address)
+        return try read(address, as: caller) { db, ground in
+            try shortGUIDs.map { shortGUID in
+                try result(for: shortGUID) {
+                    let share = try SharedRecord(shortGUID, container: ground.container, self, db)
+                    return try description(of: share, for: caller, asked: shortGUID, in: ground, db)
+                }
+            }
+        }
+    }
+
+    /// Accepts shares on the caller's behalf (`records/accept`): afterwards their zones are in the caller's shared
+    /// database, and their records can be read there, or written too.
+    ///
+    /// Who accepts a public share without an invitation becomes a participant of the type `PUBLIC_USER`. To accept again
+    /// changes nothing, and neither does an owner who accepts.
+    ///
+    /// - Parameters:
+    ///   - shortGUIDs: The short names; at most 200.
+    ///   - address: The container's public database.
+    ///   - caller: Who accepts.
+    /// - Returns: One result for each name, in order, of the same form as with ``resolveShares(_:in:as:)``.
+    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a server-to-server key,
+    ///   `BAD_REQUEST` for another database and for too many names.
+    public func acceptShares(
+        _ shortGUIDs: [ShortGUID],
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [ShareResult] {
+        try checkShortGUIDs(shortGUIDs, in: address)
+        let user = try signedInUser(caller)
+        let shared = DatabaseAddress(address.container, address.environment, .shared)
+        return try write(shared, as: caller) { db, ground in
+            try shortGUIDs.map { shortGUID in
+                try result(for: shortGUID) {
+                    let share = try SharedRecord(shortGUID, container: ground.container, self, db)
+                    try accept(share, as: user, in: ground, db)
+                    let accepted = try SharedRecord(shortGUID, container: ground.container, self, db)
+                    return try description(of: accepted, for: caller, asked: shortGUID, in: ground, db)
+                }
+            }
+        }
+    }
+
+    private func checkShortGUIDs(_ shortGUIDs: [ShortGUID], in address: DatabaseAddress) throws(EmulatorError) {
+        guard address.scope == .public else { throw .notApplicable(in: address.scope) }
+        let limit = configuration.limits.operationsPerRequest
+        guard shortGUIDs.count <= limit else {
+            throw .badRequest("a request has at most \(limit) short GUIDs, not \(shortGUIDs.count)")
+        }
+    }
+
+    /// Turns a refusal within `body` into the item's error.
+    private func result(for shortGUID: ShortGUID, _ body: () throws -> ShareMetadata) throws -> ShareResult {
+        do {
+            return .share(try body())
+        } catch let error as EmulatorError {
+            return .failure(
+                ShareError(
+                    shortGUID: shortGUID,
+                    response: ErrorResponse(
+                        serverErrorCode: error.serverErrorCode,
+                        reason: error.reason,
+                        retryAfter: error.retryAfter
+                    )
+                )
+            )
+        }
+    }
+}
+
+/// A share behind its short name, with its record and its zone.
+private struct SharedRecord {
+    let share: ShareRow
+    /// The zone, with its owner.
+    let zone: ZoneRow
+    let owner: String
+    let row: RecordRow
+    let content: Record
+
+    init(_ shortGUID: ShortGUID, container: Int64, _ emulator: CloudKitEmulator, _ db: Database) throws {
+        guard
+            let share = try ShareRow.fetch(shortGUID: shortGUID.value, container: container, db),
+            let zone = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT zone.id, zone.name, zone.sequence, zone.database_sequence, zone.deleted, database.owner
+                        FROM zone JOIN database ON database.id = zone.database WHERE zone.id = ?
+                        """
+                ),
+                arguments: [share.zone]
+            ).map(ZoneRow.init),
+            let row = try RecordRow.fetch(share.name, in: zone, db), !row.isDeleted
+        else {
+            throw EmulatorError(
+                emulator.configuration.unsettled.unknownShortGUID,
+                "there is no share '\(shortGUID.value)'"
+            )
+        }
+        self.share = share
+        self.zone = zone
+        self.owner = zone.owner ?? ""
+        self.row = row
+        self.content = try row.content()
+    }
+
+    var publicPermission: SharePermission { content.publicPermission ?? SharePermission.none }
+
+    /// The place of a person among the participants: by name, or by the address that the invitation went to.
+    func place(of user: String, _ db: Database) throws -> Int? {
+        let participants = content.participants ?? []
+        if let place = participants.firstIndex(where: { $0.userIdentity?.userRecordName == user }) { return place }
+        guard let person = try Person.fetch(user, db) else { return nil }
+        return participants.firstIndex { participant in
+            guard participant.userIdentity?.userRecordName == nil, let lookup = participant.userIdentity?.lookup else {
+                return false
+            }
+            if let address = lookup.emailAddress { return address.lowercased() == person.emailAddress?.lowercased() }
+            if let number = lookup.phoneNumber { return number == person.phoneNumber }
+            return false
+        }
+    }
+
+    /// Invitations to addresses of nobody who is known.
+    var openInvitations: [ShareMetadata.PotentialMatch] {
+        (content.participants ?? []).filter { $0.userIdentity?.userRecordName == nil }.map { participant in
+            ShareMetadata.PotentialMatch(
+                participantID: participant.participantID,
+                contactInformation: participant.userIdentity?.lookup
+            )
+        }
+    }
+}
+
+extension CloudKitEmulator {
+    private var notInvited: EmulatorError {
+        EmulatorError(configuration.unsettled.uninvitedToShare, "the caller is not invited to the share")
+    }
+
+    /// What the reply says of a share.
+    private func description(
+        of shared: SharedRecord,
+        for caller: Caller,
+        asked shortGUID: ShortGUID,
+        in ground: Ground,
+        _ db: Database
+    ) throws -> ShareMetadata {
+        let user: String? = if case .user(let name) = caller { name } else { nil }
+        let isPublic = shared.publicPermission != SharePermission.none
+        let place = try user.flatMap { try shared.place(of: $0, db) }
+        let own = place.flatMap { shared.content.participants?[$0] }
+        var metadata = ShareMetadata(shortGUID: shortGUID)
+        metadata.containerIdentifier = ground.address.container
+        metadata.environment = ground.address.environment.rawValue
+        metadata.databaseScope = user == shared.owner ? .private : .shared
+        metadata.zoneID = shared.zone.zoneID(in: ground)
+        metadata.ownerIdentity = shared.content.owner?.userIdentity
+        metadata.potentialMatchList = []
+
+        if let own, own.permission != SharePermission.none {
+            metadata.participantType = own.type
+            metadata.participantStatus = own.acceptanceStatus
+            metadata.participantPermission = own.permission
+        } else if own == nil, isPublic {
+            metadata.participantType = .publicUser
+            metadata.participantStatus = .invited
+            metadata.participantPermission = shared.publicPermission
+        } else if user == nil {
+            throw EmulatorError.authenticationRequired
+        } else if own == nil, !shared.openInvitations.isEmpty {
+            metadata.participantType = .unknown
+            metadata.participantStatus = .unknown
+            metadata.participantPermission = .unknown
+            metadata.potentialMatchList = shared.openInvitations
+            return metadata
+        } else {
+            throw notInvited
+        }
+
+        let schema = try schemas.schema(of: ground.container, in: db)
+        var presentation = RecordPresentation(
+            desiredKeys: nil,
+            numbersAsStrings: false,
+            deviceID: configuration.deviceID,
+            zoneID: metadata.zoneID,
+            user: user
+        )
+        metadata.share = try presentation.record(shared.row, content: shared.content, schema: schema)
+        metadata.rootRecordName = shared.share.root
+        // A recorded reply holds the root although the request did not ask for it.
+        if shortGUID.shouldFetchRootRecord ?? true, let root = shared.share.root,
+            let row = try RecordRow.fetch(root, in: shared.zone, db), !row.isDeleted
+        {
+            presentation.desiredKeys = shortGUID.rootRecordDesiredKeys.map(Set.init)
+            metadata.rootRecord = try presentation.record(row, schema: schema)
+            metadata.ancestorRecords = []
+        }
+        return metadata
+    }
+
+    private func accept(_ shared: SharedRecord, as user: String, in ground: Ground, _ db: Database) throws {
+        guard user != shared.owner else { return }
+        var participants = shared.content.participants ?? []
+        let person = try Person.fetch(user, db) ?? Person(userRecordName: user)
+        let permission: SharePermission
+        if let place = try shared.place(of: user, db) {
+            permission = participants[place].permission ?? .readOnly
+            guard permission != SharePermission.none else { throw notInvited }
+            let isInForce = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND share = ? AND ended IS NULL"
+                ),
+                arguments: [user, shared.zone.id, shared.share.id]
+            )
+            if isInForce != nil, participants[place].acceptanceStatus == .accepted { return }
+            participants[place].acceptanceStatus = .accepted
+            participants[place].userIdentity = person.identity(foundBy: participants[place].userIdentity?.lookup)
+        } else {
+            permission = shared.publicPermission
+            guard permission != SharePermission.none else { throw notInvited }
+            guard participants.count < configuration.limits.participantsPerShare else {
+                throw EmulatorError.badRequest(
+                    "a share has at most \(configuration.limits.participantsPerShare) participants"
+                )
+            }
+            participants.append(
+                Participant(
+                    userIdentity: person.identity(),
+                    type: .publicUser,
+                    acceptanceStatus: .accepted,
+                    permission: permission,
+                    participantID: identifiers.uuid()
+                )
+            )
+        }
+        let writer = try RecordWriter(self, ground, shared.zone, db)
+        _ = try writer.rewrite(shared.row) { $0.participants = participants }
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO participation (user, zone, share, permission, accepted, ended)
+                VALUES (?, ?, ?, ?, ?, NULL)
+                """
+        ).execute(
+            arguments: [user, shared.zone.id, shared.share.id, permission.rawValue, writer.zone.sequence]
+        )
+        try show(shared.zone, owner: shared.owner, to: user, container: ground.container, db)
+        try writer.finish()
+    }
+}
