@@ -92,6 +92,15 @@ import CloudKitWebServices
 /// - ``deleteZone(_:)``
 /// - ``deleteZones(_:)``
 ///
+/// ### Sharing
+/// - ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)-(Record,_,_,_,_,_,_)``
+/// - ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)-(StoredRecord<Model>,_,_,_,_,_,_)``
+/// - ``fetchShare(of:inZone:)``
+/// - ``update(_:)-(Share)``
+/// - ``stopSharing(_:)``
+/// - ``leave(_:)``
+/// - ``Share``
+///
 /// ### Following changes
 /// - ``changes(since:pageSize:)``
 /// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:pageSize:)``

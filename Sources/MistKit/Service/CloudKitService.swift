@@ -49,6 +49,13 @@ public import OpenAPISwiftRuntime
 /// - ``discoverUser(_:)``
 /// - ``discoverUsers(_:)``
 /// - ``discoverAllUsers()``
+///
+/// ### Sharing
+/// - ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
+/// - ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-([ShareLink],_,_)``
+/// - ``accept(_:)-(ShareLink)``
+/// - ``accept(_:)-([ShareLink])``
+/// - ``ShareLink``
 public struct CloudKitService: Sendable {
     /// The container's identifier, such as `iCloud.com.example.app`.
     public let containerIdentifier: String

@@ -1,0 +1,258 @@
+import CloudKitWebServices
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension CloudKitDatabase {
+    /// Shares a record of the private database, with all records that have it as their `parent`, and those below them.
+    ///
+    /// ```swift
+    /// let share = try await service.privateDatabase.share(
+    ///     album,
+    ///     title: "Holidays",
+    ///     participants: [.invited(.emailAddress("ben@example.com"), permission: .readWrite)]
+    /// )
+    /// // POST /database/1/iCloud.com.example/development/private/records/modify
+    /// // {"operations":[{"operationType":"update","record":{"recordName":"album","recordChangeTag":"1","createShortGUID":true,…}}],…}
+    /// // then {"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share",
+    /// //   "forRecord":{"recordName":"album","recordChangeTag":"2"},"publicPermission":"NONE","participants":[…],…}}],…}
+    /// // then POST …/records/lookup {"records":[{"recordName":"album"}],…}
+    /// ```
+    ///
+    /// The record gets its short GUID first, if it has none, and is created if it is new; then the share is made for the
+    /// change tag that this gave; then the record is fetched, as sharing changes it once more. This is how the service was
+    /// seen to work: the tag cannot be known in the same request. Should a later step fail, the earlier ones stay, and
+    /// calling again goes on from there. Of a record that exists, changes of fields are not saved: update it before.
+    ///
+    /// The service sends no invitations: give ``Share/url`` to people. They find the records in their shared database
+    /// once they ``CloudKitService/accept(_:)-(ShareLink)``.
+    ///
+    /// - Parameters:
+    ///   - record: The record, in a custom zone; one that has a parent in the same share cannot be shared on its own.
+    ///   - title: What people are told that is shared.
+    ///   - type: What kind of thing it is: a uniform type identifier.
+    ///   - thumbnail: A small picture of it.
+    ///   - publicPermission: What people may do who have the link and no invitation.
+    ///   - participants: Who is invited; a share has 100 participants at most (native framework), the owner among them.
+    ///   - zone: The record's zone; when `nil`, the one that it says.
+    /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where the record is of another database or of the default
+    ///   zone, or is shared already; ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed it meanwhile.
+    public func share(
+        _ record: Record,
+        title: String? = nil,
+        type: String? = nil,
+        thumbnail: Data? = nil,
+        publicPermission: SharePermission = .none,
+        participants: [Participant] = [],
+        inZone zone: ZoneID? = nil
+    ) async throws(CloudKitError) -> Share {
+        let zoneID = try checkSharing(of: record, inZone: zone)
+        let root = try await withShortGUID(record, inZone: zoneID)
+        var draft = Record(recordType: Share.recordType, recordName: "Share-\(UUID().uuidString)")
+        draft.forRecord = RecordVersion(recordName: root.recordName, recordChangeTag: root.recordChangeTag)
+        draft.publicPermission = publicPermission
+        draft.participants = participants
+        var share = try Share(draft, zoneID: zoneID, rootRecordName: root.recordName)
+        if let title { share.title = title }
+        if let type { share.type = type }
+        if let thumbnail { share.thumbnail = thumbnail }
+        share.record = try await create(share.record, inZone: zoneID)
+        share.record.shortGUID = share.record.shortGUID ?? root.shortGUID
+        share.rootRecord = try await fetch(root.recordName ?? "", inZone: zoneID)
+        return share
+    }
+
+    /// Fetches the share that a record is the root of.
+    ///
+    /// ```swift
+    /// let share = try await database.fetchShare(of: album)
+    /// // POST /database/1/iCloud.com.example/development/private/records/lookup
+    /// // {"records":[{"recordName":"Share-C1FB…"}],"zoneID":{"zoneName":"Albums"}}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - record: The record as it was fetched.
+    ///   - zone: Its zone; when `nil`, the one that it says.
+    /// - Returns: The share, with its participants.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` for a record that is not the root of a share,
+    ///   ``CloudKitError/Code-swift.struct/notFound`` where it is no longer shared.
+    public func fetchShare(of record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Share {
+        guard let name = record.share?.recordName else {
+            throw .invalidArgument(
+                """
+                The record is not shared, or it is below the record that is: only the root of a share names it. If it was \
+                shared after it was fetched, fetch it again.
+                """,
+                item: record.recordName.map { .record(name: $0) }
+            )
+        }
+        guard let zoneID = zone ?? record.zoneID ?? record.share?.zoneID else { throw .zoneOfShareMissing(name) }
+        var share = try Share(try await fetch(name, inZone: zoneID), zoneID: zoneID)
+        share.rootRecordName = record.recordName
+        return share
+    }
+
+    /// Changes a share: its title, its participants and what they may do, its public link.
+    ///
+    /// ```swift
+    /// share.publicPermission = .readOnly
+    /// share.invite(.emailAddress("tom@example.com"))
+    /// share = try await database.update(share)
+    /// // POST /database/1/iCloud.com.example/development/private/records/modify
+    /// // {"operations":[{"operationType":"update","record":{"recordName":"Share-C1FB…","recordType":"cloudkit.share",
+    /// //   "recordChangeTag":"3","publicPermission":"READ_ONLY","participants":[…],"fields":{…}}}],…}
+    /// ```
+    ///
+    /// - Parameter share: The share as it was made or fetched, changed. All its participants are sent; who is missing takes
+    ///   part no longer, and their shared database loses what they saw.
+    /// - Returns: The share as the service has it now, with its new change tag.
+    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where it was changed meanwhile, also by somebody who accepted:
+    ///   fetch it again; ``CloudKitError/Code-swift.struct/accessDenied`` for a participant, as the owner alone may do this.
+    @discardableResult
+    public func update(_ share: Share) async throws(CloudKitError) -> Share {
+        var record = Record(
+            recordName: share.record.recordName,
+            recordType: Share.recordType,
+            recordChangeTag: share.record.recordChangeTag,
+            fields: share.record.fields
+        )
+        record.publicPermission = share.record.publicPermission
+        record.participants = share.record.participants
+        var updated = share
+        updated.record = try await update(record, inZone: share.zoneID)
+        updated.record.shortGUID = updated.record.shortGUID ?? share.record.shortGUID
+        return updated
+    }
+
+    /// Ends a share of one's own: the records stay, and **nobody else sees them any more**.
+    ///
+    /// ```swift
+    /// try await service.privateDatabase.stopSharing(share)
+    /// // POST /database/1/iCloud.com.example/development/private/records/modify
+    /// // {"operations":[{"operationType":"forceDelete","record":{"recordName":"Share-C1FB…"}}],"zoneID":{"zoneName":"Albums"},…}
+    /// ```
+    ///
+    /// - Parameter share: The share. Its change tag does not matter.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the private one: somebody else's
+    ///   share is left with ``leave(_:)``.
+    public func stopSharing(_ share: Share) async throws(CloudKitError) {
+        guard scope == .private else {
+            throw .invalidArgument(
+                "A share is ended by its owner, in the private database. In the shared database, leave(_:) takes the caller out."
+            )
+        }
+        try await deleteShare(share)
+    }
+
+    /// Takes the caller out of somebody else's share: its records, and the zone if there is nothing else to see in it,
+    /// vanish from the shared database.
+    ///
+    /// ```swift
+    /// try await service.sharedDatabase.leave(share)
+    /// // POST /database/1/iCloud.com.example/development/shared/records/modify
+    /// // {"operations":[{"operationType":"forceDelete","record":{"recordName":"Share-C1FB…"}}],
+    /// //  "zoneID":{"zoneName":"Albums","ownerRecordName":"_8e1c…"},…}
+    /// ```
+    ///
+    /// - Parameter share: The share, as it was accepted or fetched from the shared database.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the shared one,
+    ///   ``CloudKitError/Code-swift.struct/zoneNotFound`` where the caller does not take part.
+    public func leave(_ share: Share) async throws(CloudKitError) {
+        guard scope == .shared else {
+            throw .invalidArgument(
+                "Other people's shares are left in the shared database. A share of one's own is ended with stopSharing(_:)."
+            )
+        }
+        try await deleteShare(share)
+    }
+
+    private func deleteShare(_ share: Share) async throws(CloudKitError) {
+        guard let name = share.recordName else {
+            throw .invalidArgument("The share has no record name; it was never saved.")
+        }
+        try await forceDelete(name, inZone: share.zoneID)
+    }
+
+    /// What can be said against sharing a record before anything is sent; the record's zone.
+    private func checkSharing(of record: Record, inZone zone: ZoneID?) throws(CloudKitError) -> ZoneID {
+        let item = record.recordName.map { CloudKitError.Item.record(name: $0) }
+        guard scope == .private else {
+            throw .invalidArgument(
+                "Records of the private database can be shared; this is the \(scope.rawValue) one.",
+                item: item
+            )
+        }
+        guard let zoneID = zone ?? record.zoneID, zoneID.zoneName != ZoneID.default.zoneName else {
+            throw .invalidArgument(
+                """
+                Only records of custom zones can be shared, and no such zone is said. Make one with createZone(_:), save the \
+                record there, and give inZone where the record does not say its zone.
+                """,
+                item: item
+            )
+        }
+        guard record.share == nil else {
+            throw .invalidArgument("The record is shared already; see fetchShare(of:).", item: item)
+        }
+        return zoneID
+    }
+
+    /// The record with a short GUID, which the service makes where it is asked to.
+    private func withShortGUID(_ record: Record, inZone zoneID: ZoneID) async throws(CloudKitError) -> Record {
+        var request = record
+        request.createShortGUID = true
+        request.zoneID = nil
+        guard record.recordChangeTag != nil else {
+            if request.recordName == nil { request.recordName = UUID().uuidString }
+            return try await create(request, inZone: zoneID)
+        }
+        guard record.shortGUID == nil else { return record }
+        request.fields = [:]
+        return try await update(request, inZone: zoneID)
+    }
+}
+
+extension CloudKitDatabase {
+    /// Shares a typed record of the private database, with all records below it; see
+    /// ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)-(Record,_,_,_,_,_,_)``.
+    ///
+    /// - Parameters:
+    ///   - record: The record, in a custom zone. Its unsaved changes are not saved, unless it is new.
+    ///   - title: What people are told that is shared.
+    ///   - type: What kind of thing it is: a uniform type identifier.
+    ///   - thumbnail: A small picture of it.
+    ///   - publicPermission: What people may do who have the link and no invitation.
+    ///   - participants: Who is invited.
+    ///   - zone: The record's zone; when `nil`, the one that it says.
+    /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
+    /// - Throws: The same as for an untyped record.
+    public func share<Model: CloudKitRecord>(
+        _ record: StoredRecord<Model>,
+        title: String? = nil,
+        type: String? = nil,
+        thumbnail: Data? = nil,
+        publicPermission: SharePermission = .none,
+        participants: [Participant] = [],
+        inZone zone: ZoneID? = nil
+    ) async throws(CloudKitError) -> Share {
+        try await share(
+            record.record,
+            title: title,
+            type: type,
+            thumbnail: thumbnail,
+            publicPermission: publicPermission,
+            participants: participants,
+            inZone: zone
+        )
+    }
+}
+
+extension CloudKitError {
+    fileprivate static func zoneOfShareMissing(_ name: String) -> CloudKitError {
+        .invalidArgument("The record does not say its zone; give inZone.", item: .record(name: name))
+    }
+}

@@ -1,0 +1,189 @@
+import CloudKitWebServices
+import OpenAPISwiftRuntime
+
+extension CloudKitService {
+    /// Asks what stands behind a link: the share, whose it is, and what the caller may do there.
+    ///
+    /// ```swift
+    /// let metadata = try await service.resolve(ShareLink(url))
+    /// // POST /database/1/iCloud.com.example/development/public/records/resolve
+    /// // {"shortGUIDs":[{"value":"02aPe3Jgy3COgyPaWfUJPyfFw","shouldFetchRootRecord":true}]}
+    /// metadata.ownerIdentity?.nameComponents?.givenName  // Optional("Ann")
+    /// metadata.participantStatus                         // Optional(INVITED)
+    /// ```
+    ///
+    /// A public share can be resolved without signing in (recorded).
+    ///
+    /// - Parameters:
+    ///   - link: The link.
+    ///   - fetchingRootRecord: Whether to fetch the record that is shared along with it.
+    ///   - rootRecordDesiredKeys: The fields to fetch of that record; all when `nil`.
+    /// - Returns: What the caller may know. Where the invitation went to an address that is not known to be the caller's,
+    ///   that is `potentialMatchList` alone.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` for a link of no share,
+    ///   ``CloudKitError/Code-swift.struct/accessDenied`` for somebody who is not invited,
+    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, where nobody is signed in.
+    public func resolve(
+        _ link: ShareLink,
+        fetchingRootRecord: Bool = true,
+        rootRecordDesiredKeys: [String]? = nil
+    ) async throws(CloudKitError) -> ShareMetadata {
+        try await resolve(
+            [link],
+            fetchingRootRecord: fetchingRootRecord,
+            rootRecordDesiredKeys: rootRecordDesiredKeys
+        )[0].get()
+    }
+
+    /// Asks what stands behind links.
+    ///
+    /// - Parameters:
+    ///   - links: The links, as many as you like.
+    ///   - fetchingRootRecord: Whether to fetch the records that are shared along with it.
+    ///   - rootRecordDesiredKeys: The fields to fetch of these records; all when `nil`.
+    /// - Returns: One result per link, in their order.
+    /// - Throws: The error of the first request, when it fails as a whole.
+    public func resolve(
+        _ links: [ShareLink],
+        fetchingRootRecord: Bool = true,
+        rootRecordDesiredKeys: [String]? = nil
+    ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
+        let shortGUIDs = links.map { link in
+            ShortGUID(
+                link.shortGUID,
+                shouldFetchRootRecord: fetchingRootRecord,
+                rootRecordDesiredKeys: rootRecordDesiredKeys
+            )
+        }
+        return try await inBatches(of: shortGUIDs) { (batch) async throws(CloudKitError) in
+            try await call("resolveShares") { client in
+                let response = try await client.resolveShares(
+                    path: path(to: .public),
+                    body: .json(.init(shortGUIDs: batch))
+                ).ok
+                return Reply(
+                    try response.body.json.results ?? [],
+                    operation: "resolveShares",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
+            }
+        }
+    }
+
+    /// Accepts a share: from now on its zone is in the shared database, and its records can be read there, or written too.
+    ///
+    /// ```swift
+    /// let metadata = try await service.accept(link)
+    /// // POST /database/1/iCloud.com.example/development/public/records/accept
+    /// // {"shortGUIDs":[{"value":"02aPe3Jgy3COgyPaWfUJPyfFw"}]}
+    /// let photos = service.sharedDatabase.records(matching: query, inZone: metadata.zoneID)
+    /// ```
+    ///
+    /// To accept again changes nothing.
+    ///
+    /// - Parameter link: The link.
+    /// - Returns: The share, its zone with its owner, and the caller's part in it.
+    /// - Throws: What ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)`` throws;
+    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
+    @discardableResult
+    public func accept(_ link: ShareLink) async throws(CloudKitError) -> ShareMetadata {
+        try await accept([link])[0].get()
+    }
+
+    /// Accepts shares.
+    ///
+    /// - Parameter links: The links, as many as you like.
+    /// - Returns: One result per link, in their order.
+    /// - Throws: The error of the first request, when it fails as a whole.
+    public func accept(
+        _ links: [ShareLink]
+    ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
+        try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch) async throws(CloudKitError) in
+            try await call("acceptShares") { client in
+                let response = try await client.acceptShares(
+                    path: path(to: .public),
+                    body: .json(.init(shortGUIDs: batch))
+                ).ok
+                return Reply(
+                    try response.body.json.results ?? [],
+                    operation: "acceptShares",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
+            }
+        }
+    }
+
+    private func inBatches(
+        of shortGUIDs: [ShortGUID],
+        send: @escaping @Sendable ([ShortGUID]) async throws(CloudKitError) -> Reply<[ShareResult]>
+    ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
+        try await BatchSender<ShortGUID, ShareMetadata>(
+            items: shortGUIDs,
+            retrier: retrier,
+            parts: shortGUIDs.parts(ofAtMost: CloudKitDatabase.batchSize),
+            concurrency: concurrency,
+            about: { error, shortGUID in
+                var error = error
+                error.item = .share(shortGUID: shortGUID.value)
+                return error
+            },
+            send: { (batch) async throws(CloudKitError) in
+                ShareResults.align(try await send(batch), with: batch)
+            }
+        ).results()
+    }
+}
+
+/// Which result of a response belongs to which short GUID of the request.
+private enum ShareResults {
+    static func align(
+        _ reply: Reply<[ShareResult]>,
+        with shortGUIDs: [ShortGUID]
+    ) -> [Result<ShareMetadata, CloudKitError>] {
+        let results = reply.body
+        let inOrder =
+            results.count == shortGUIDs.count
+            && zip(results, shortGUIDs).allSatisfy { $0.shortGUID == nil || $0.shortGUID?.value == $1.value }
+        return shortGUIDs.enumerated().map { index, shortGUID in
+            let result = inOrder ? results[index] : results.first { $0.shortGUID?.value == shortGUID.value }
+            switch result {
+            case .share(var metadata):
+                metadata.shortGUID = metadata.shortGUID ?? shortGUID
+                return .success(metadata)
+            case .failure(let error):
+                return .failure(CloudKitError(error, requested: shortGUID).from(reply.origin))
+            case nil:
+                var error = CloudKitError(
+                    code: .unexpectedResponse,
+                    message: """
+                        The response holds no result for this share (\(results.count) results for \(shortGUIDs.count) \
+                        shares).
+                        """
+                )
+                error.item = .share(shortGUID: shortGUID.value)
+                return .failure(error.from(reply.origin))
+            }
+        }
+    }
+}
+
+extension CloudKitError {
+    fileprivate init(_ error: ShareError, requested shortGUID: ShortGUID) {
+        self.init(error.response, item: .share(shortGUID: error.shortGUID?.value ?? shortGUID.value))
+        switch code {
+        case .notFound:
+            message = """
+                No share has this short GUID. Its owner may have stopped sharing, or the link is of another container or \
+                environment: a link does not tell either.
+                """
+        case .accessDenied:
+            message = """
+                The person who is signed in is not invited to this share, or no longer, and it has no public link. Its owner \
+                can invite them, by an address of their iCloud account.
+                """
+        case .authenticationRequired:
+            message = "This share is for those who are invited: sign in. Only public shares can be resolved by anybody."
+        default: break
+        }
+    }
+}

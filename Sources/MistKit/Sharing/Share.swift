@@ -1,0 +1,219 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A share: a record, and all records below it, that other people may read or write.
+///
+/// ```swift
+/// var share = try await database.share(album, title: "Holidays", participants: [.invited(.emailAddress("ben@example.com"))])
+/// print(share.url)                                             // https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw
+/// share[.emailAddress("ben@example.com")]?.permission = .readWrite
+/// share.invite(.phoneNumber("+4712345678"))
+/// share = try await database.update(share)
+/// ```
+///
+/// What is changed here is a value; ``CloudKitDatabase/update(_:)-(Share)`` brings it to the service.
+///
+/// ## Topics
+///
+/// ### Who takes part
+/// - ``participants``
+/// - ``subscript(_:)``
+/// - ``invite(_:permission:)``
+/// - ``publicPermission``
+/// - ``owner``
+/// - ``currentUserParticipant``
+///
+/// ### What people see of it
+/// - ``title``
+/// - ``type``
+/// - ``thumbnail``
+/// - ``url``
+/// - ``link``
+///
+/// ### Its record
+/// - ``record``
+/// - ``recordName``
+/// - ``zoneID``
+/// - ``rootRecordName``
+public struct Share: Hashable, Sendable {
+    /// The record type of shares. Apple's page spells it `cloudKit.share`, which the service does not know.
+    public static let recordType = "cloudkit.share"
+
+    /// The share's record.
+    public var record: Record
+
+    /// The zone of the share and of all that it shares. In the shared database it names its owner.
+    public var zoneID: ZoneID
+
+    /// The name of the record that is shared, where it is known. A share's own record does not tell it.
+    public var rootRecordName: String?
+
+    /// The record that is shared, as the service had it right after it was shared: with a new change tag, so that it can
+    /// be updated; `nil` in shares that were fetched.
+    public var rootRecord: Record? {
+        get { root?.record }
+        set { root = newValue.map(Root.init) }
+    }
+    private var root: Root?
+
+    /// A record on the heap, so that shares stay small.
+    private final class Root: Hashable, Sendable {
+        let record: Record
+
+        init(_ record: Record) {
+            self.record = record
+        }
+
+        static func == (left: Root, right: Root) -> Bool { left.record == right.record }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(record) }
+    }
+
+    /// Makes a share of its record.
+    ///
+    /// - Parameters:
+    ///   - record: A record of the type ``recordType``.
+    ///   - zoneID: Its zone; the one that the record says when `nil`.
+    ///   - rootRecordName: The record that is shared, where it is known.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` for another record, and without a zone.
+    public init(_ record: Record, zoneID: ZoneID? = nil, rootRecordName: String? = nil) throws(CloudKitError) {
+        guard record.recordType == Self.recordType else {
+            throw .invalidArgument(
+                "A record of the type \(record.recordType ?? "none") is no share; shares are \(Self.recordType).",
+                item: record.recordName.map { .record(name: $0) }
+            )
+        }
+        guard let zoneID = zoneID ?? record.zoneID else {
+            throw .invalidArgument("The record of the share does not say its zone; give zoneID.")
+        }
+        self.record = record
+        self.zoneID = zoneID
+        self.rootRecordName = rootRecordName
+    }
+
+    /// The name of the share's record.
+    public var recordName: String? { record.recordName }
+
+    /// What people are told that is shared, `cloudkit.title`.
+    public var title: String? {
+        get { record["cloudkit.title"]?.stringValue }
+        set { record["cloudkit.title"] = newValue.map(FieldValue.string) ?? .null }
+    }
+
+    /// What kind of thing is shared, `cloudkit.type`: a uniform type identifier of the app's.
+    public var type: String? {
+        get { record["cloudkit.type"]?.stringValue }
+        set { record["cloudkit.type"] = newValue.map(FieldValue.string) ?? .null }
+    }
+
+    /// A small picture of what is shared, `cloudkit.thumbnailImageData`.
+    public var thumbnail: Data? {
+        get { record["cloudkit.thumbnailImageData"]?.bytesValue }
+        set { record["cloudkit.thumbnailImageData"] = newValue.map(FieldValue.bytes) ?? .null }
+    }
+
+    /// What people may do who have the link and no invitation. `.none` closes the public link, and those who came by it
+    /// take part no longer.
+    public var publicPermission: SharePermission {
+        get { record.publicPermission ?? SharePermission.none }
+        set { record.publicPermission = newValue }
+    }
+
+    /// Everybody who takes part or is invited, the owner among them. An update sends all of them, and who is missing takes
+    /// part no longer.
+    public var participants: [Participant] {
+        get { record.participants ?? [] }
+        set { record.participants = newValue }
+    }
+
+    /// Whose share it is.
+    public var owner: Participant? {
+        record.owner ?? record.participants?.first { $0.type == .owner }
+    }
+
+    /// The caller, where the caller takes part.
+    public var currentUserParticipant: Participant? { record.currentUserParticipant }
+
+    /// The link to give to people.
+    public var link: ShareLink? { record.shortGUID.map(ShareLink.init(shortGUID:)) }
+
+    /// The link to give to people, such as `https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw`.
+    public var url: URL? { link?.url }
+
+    /// Invites somebody; ``CloudKitDatabase/update(_:)-(Share)`` brings it to the service. Somebody who takes part already gets
+    /// the permission.
+    ///
+    /// - Parameters:
+    ///   - lookup: Whom: by e-mail address, telephone number or user record name. They need not be discoverable, nor use the
+    ///     app yet.
+    ///   - permission: What they may do.
+    public mutating func invite(_ lookup: LookupInfo, permission: SharePermission = .readOnly) {
+        if self[lookup] == nil {
+            participants.append(.invited(lookup, permission: permission))
+        } else {
+            self[lookup]?.permission = permission
+        }
+    }
+
+    /// The participant who was invited by an address, or has a user record name. Assign `nil` to take them out.
+    ///
+    /// ```swift
+    /// share[.emailAddress("ben@example.com")]?.permission = .readWrite
+    /// share[.userRecordName(tom)] = nil
+    /// ```
+    public subscript(_ lookup: LookupInfo) -> Participant? {
+        get { participants.first { $0.isMeant(by: lookup) } }
+        set {
+            var others = participants
+            let place = others.firstIndex { $0.isMeant(by: lookup) }
+            switch (place, newValue) {
+            case (let place?, let participant?): others[place] = participant
+            case (let place?, nil): others.remove(at: place)
+            case (nil, let participant?): others.append(participant)
+            case (nil, nil): return
+            }
+            participants = others
+        }
+    }
+}
+
+extension Share {
+    /// Makes a share of what the service told behind its link.
+    ///
+    /// - Parameter metadata: What ``CloudKitService/resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
+    ///   or ``CloudKitService/accept(_:)-(ShareLink)`` gave.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where the service told nothing of the share, as the
+    ///   caller may be somebody else than the one who was invited.
+    public init(_ metadata: ShareMetadata) throws(CloudKitError) {
+        guard let record = metadata.share else {
+            throw .invalidArgument(
+                """
+                The service tells nothing of this share: the invitation went to an address that it does not know to be the \
+                caller's (see potentialMatchList).
+                """
+            )
+        }
+        try self.init(record, zoneID: metadata.zoneID, rootRecordName: metadata.rootRecordName)
+        rootRecord = metadata.rootRecord
+    }
+}
+
+extension ShareMetadata {
+    /// The link that this is about.
+    public var link: ShareLink? { shortGUID.map { ShareLink(shortGUID: $0.value) } }
+}
+
+extension Participant {
+    fileprivate func isMeant(by lookup: LookupInfo) -> Bool {
+        if let name = lookup.userRecordName {
+            return userIdentity?.userRecordName == name || userIdentity?.lookupInfo?.userRecordName == name
+        }
+        if let address = lookup.emailAddress {
+            return userIdentity?.lookupInfo?.emailAddress?.lowercased() == address.lowercased()
+        }
+        return lookup.phoneNumber != nil && userIdentity?.lookupInfo?.phoneNumber == lookup.phoneNumber
+    }
+}
