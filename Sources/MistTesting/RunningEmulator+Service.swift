@@ -1,3 +1,4 @@
+import CloudKitEmulator
 public import MistKit
 
 extension RunningEmulator {
@@ -40,6 +41,32 @@ extension RunningEmulator {
             retryPolicy: retryPolicy,
             clock: clock,
             random: random
+        )
+    }
+
+    /// Makes a service of MistKit for another person, who is signed in.
+    ///
+    /// ```swift
+    /// let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
+    /// try await emulator.service(asUser: ben).accept(link)
+    /// ```
+    ///
+    /// It does not repeat failed requests: a test wants to see the failure.
+    ///
+    /// - Parameter userRecordName: The person, whom ``rules`` know.
+    /// - Returns: The service, with a web authentication token of its own.
+    /// - Throws: An `EmulatorError` when there is no such person.
+    public func service(asUser userRecordName: String) throws -> CloudKitService {
+        CloudKitService(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
+            tokenManager: AdaptiveTokenManager(
+                apiToken: apiToken,
+                webAuthToken: try rules.issueWebAuthToken(for: userRecordName)
+            ),
+            serverURL: serverURL,
+            transport: transport,
+            retryPolicy: .never
         )
     }
 }

@@ -91,6 +91,7 @@ public func withCloudKitEmulator<Result>(
 ///
 /// ### Using MistKit on it
 /// - ``service(as:retryPolicy:clock:random:)``
+/// - ``service(asUser:)``
 /// - ``Identity``
 ///
 /// ### Using any other client on it

@@ -34,6 +34,7 @@ public enum CloudKitContract {
         fieldValueRules, fieldTypeRules, encryptedFieldRules, referenceRules,
         zoneChangesRules, databaseChangesRules,
         comparatorRules, filterRules, systemFieldRules, sortRules, pagingRules,
+        sharingRules,
     ].flatMap(\.self)
 
     /// What came of a rule.
