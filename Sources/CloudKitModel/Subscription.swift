@@ -200,6 +200,11 @@ public struct NotificationInfo: Hashable, Sendable {
     public var shouldBadge: Bool?
     /// Whether the app is woken in the background; the service takes absence for `false`.
     public var shouldSendContentAvailable: Bool?
+    /// The fields whose values the notification brings along, for query subscriptions.
+    ///
+    /// The native framework calls them desired keys and takes at most three. No page says how they are spelled for web
+    /// services; `additionalFields` goes with the `af` of the pushes.
+    public var additionalFields: [String]?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
 
@@ -212,7 +217,8 @@ public struct NotificationInfo: Hashable, Sendable {
         alertLaunchImage: String? = nil,
         soundName: String? = nil,
         shouldBadge: Bool? = nil,
-        shouldSendContentAvailable: Bool? = nil
+        shouldSendContentAvailable: Bool? = nil,
+        additionalFields: [String]? = nil
     ) {
         self.alertBody = alertBody
         self.alertLocalizationKey = alertLocalizationKey
@@ -222,6 +228,7 @@ public struct NotificationInfo: Hashable, Sendable {
         self.soundName = soundName
         self.shouldBadge = shouldBadge
         self.shouldSendContentAvailable = shouldSendContentAvailable
+        self.additionalFields = additionalFields
     }
 }
 
@@ -234,7 +241,8 @@ extension NotificationInfo: JSONBackedCodable {
         "alertLaunchImage",
         "soundName",
         "shouldBadge",
-        "shouldSendContentAvailable"
+        "shouldSendContentAvailable",
+        "additionalFields"
     )
 
     /// Reads a notification's description.
@@ -252,6 +260,7 @@ extension NotificationInfo: JSONBackedCodable {
             case 5: soundName = try otherKeys.read(key, from: &reader)
             case 6: shouldBadge = try otherKeys.read(key, from: &reader)
             case 7: shouldSendContentAvailable = try otherKeys.read(key, from: &reader)
+            case 8: additionalFields = try otherKeys.read(key, from: &reader)
             default: try otherKeys.keep(from: &reader)
             }
         }
@@ -268,6 +277,7 @@ extension NotificationInfo: JSONBackedCodable {
         otherKeys.write(5, "soundName", soundName, to: &writer)
         otherKeys.write(6, "shouldBadge", shouldBadge, to: &writer)
         otherKeys.write(7, "shouldSendContentAvailable", shouldSendContentAvailable, to: &writer)
+        otherKeys.write(8, "additionalFields", additionalFields, to: &writer)
         otherKeys.writeMembers(to: &writer)
         writer.endObject()
     }

@@ -81,11 +81,39 @@ struct ProtocolExamplesTests {
         #"{"subscriptionID":"changedArtwork"}"#,
         #"{"subscriptionID":"second","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}"#,
         #"{"subscriptionType":"zone","subscriptionID":"changedArtwork","zoneID":{"zoneName":"publicArtwork"}}"#,
-        #"{"subscriptionType":"query","firesOn":["create","update","delete"],"query":{"recordType":"Artwork","filterBy":[{"fieldName":"artist","comparator":"EQUALS","fieldValue":{"value":{"action":"NONE","recordName":"Mei Chen"}}}]},"firesOnce":false,"zoneWide":true,"notificationInfo":{"alertBody":"a","alertLocalizationArgs":["title"],"shouldBadge":true,"category":"new"}}"#,
+        #"{"subscriptionType":"query","firesOn":["create","update","delete"],"query":{"recordType":"Artwork","filterBy":[{"fieldName":"artist","comparator":"EQUALS","fieldValue":{"value":{"action":"NONE","recordName":"Mei Chen"}}}]},"firesOnce":false,"zoneWide":true,"notificationInfo":{"alertBody":"a","alertLocalizationArgs":["title"],"shouldBadge":true,"additionalFields":["title"],"category":"new"}}"#,
     ])
     func subscriptions(json: String) throws {
         try expectRoundTrip(SubscriptionResult.self, json)
         try expectRoundTrip(SubscriptionOperation.self, #"{"operationType":"create","subscription":\#(json)}"#)
+    }
+
+    @Test(arguments: [
+        #"{"ck":{"ce":2,"cid":"iCloud.meadowvaleApp","nid":"19afdb06-72cc-4286-85ee-b6b837353928","qry":{"dbs":2,"zid":"_defaultZone","zoid":"_defaultOwner","rid":"93B69669-AF9B-4400-AE69-290A12083C5A","sid":"0FE54158-6974-4CFF-ACF5-1A06557337BA","fo":1,"af":{"title":"November 28 (3)","count":3,"ratio":0.5,"none":null}}}}"#,
+        #"{"aps":{"content-available":1,"alert":{"body":"New","loc-key":"k","loc-args":["a"],"action-loc-key":"b","launch-image":"i","title":"t"},"badge":2,"sound":"s","category":"c"},"ck":{"ce":2,"cid":"c","ckuserid":"_a","p":1,"fet":{"dbs":3,"zid":"Notes","zoid":"_b","sid":"s"}}}"#,
+        #"{"ck":{"met":{"dbs":2,"sid":"s"},"new":{}},"other":[]}"#,
+        #"{"aps":{"badge":"many"},"ck":{"cid":1,"qry":{"fo":"created","sid":"s"}}}"#,
+    ])
+    func pushes(json: String) throws {
+        try expectRoundTrip(PushPayload.self, json)
+    }
+
+    @Test func partsOfAPushHaveNames() throws {
+        let push = try JSONReader.read(
+            PushPayload.self,
+            from: #"{"aps":{"alert":"New"},"ck":{"p":1,"qry":{"dbs":1,"sid":"s","rid":"r","fo":3,"af":{"title":"x"}}}}"#
+        )
+        #expect(push.presentation?.alert?.body == "New")
+        #expect(push.content?.isPruned == true)
+        #expect(push.content?.query?.databaseNumber == 1)
+        #expect(push.content?.query?.fields == ["title": "x"])
+        var content = PushPayload.Content(zone: PushPayload.Change(subscriptionID: "s"))
+        #expect(!content.isPruned)
+        content.isPruned = true
+        #expect(
+            String(decoding: try JSONWriter.bytes(of: content), as: UTF8.self)
+                == #"{"ce":2,"fet":{"sid":"s"},"p":1}"#
+        )
     }
 
     @Test(arguments: [
