@@ -52,6 +52,17 @@ import Synchronization
 /// - ``resolveShares(_:in:as:)``
 /// - ``acceptShares(_:in:as:)``
 ///
+/// ### Subscriptions and pushes
+/// - ``listSubscriptions(in:as:)``
+/// - ``lookupSubscriptions(_:in:as:)``
+/// - ``modifySubscriptions(_:in:as:)``
+/// - ``createDeviceToken(in:_:apnsEnvironment:clientID:as:)``
+/// - ``registerDeviceToken(_:in:_:apnsEnvironment:clientID:as:)``
+/// - ``nextPush(forCourier:)``
+/// - ``takePush(forCourier:)``
+/// - ``takePushes(forDeviceToken:)``
+/// - ``revokeDeviceTokens(of:)``
+///
 /// ### Credentials and users
 /// - ``registerContainer(_:)``
 /// - ``registerAPIToken(_:for:)``
@@ -72,6 +83,7 @@ public final class CloudKitEmulator: Sendable {
     let knownCredentials = KnownCredentials()
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
+    let bell = PushBell()
     private let database: any DatabaseWriter
 
     /// Opens the storage, or makes it when it does not exist.

@@ -73,6 +73,10 @@ extension EmulatorConfiguration {
         public var nameLength = 255
         /// Participants of one share, the owner included: natively 100.
         public var participantsPerShare = 100
+        /// Pushes that wait for one device; an older one makes room for the newest. No source gives a figure.
+        public var pushesPerDevice = 1000
+        /// Bytes of a push, above which it loses the values of fields: 4 KiB, the limit of Apple's push service.
+        public var pushSize = 4096
         /// Values of one filter that takes a list: natively 250 for `IN` and `NOT_IN`.
         public var valuesPerListFilter = 250
 
@@ -156,6 +160,22 @@ extension EmulatorConfiguration {
             case fails
         }
 
+        /// When the service takes two query subscriptions for the same and refuses the second.
+        public enum DuplicateSubscriptions: Hashable, Sendable {
+            /// When record type, filters, zone and `firesOn` are the same.
+            case sameQueryAndEvents
+            /// When record type and `firesOn` are the same, whatever the filters.
+            case sameTypeAndEvents
+        }
+
+        /// How pushes number the databases (`dbs`).
+        public enum DatabaseNumbers: Hashable, Sendable {
+            /// 1 public, 2 private, 3 shared, as native samples have it.
+            case fromOne
+            /// 0 public, 1 private, 2 shared, as CloudKit JS reads it.
+            case fromZero
+        }
+
         /// `create` of a name that exists. Default: ``CreateOnExisting/exists``.
         public var createOnExisting = CreateOnExisting.exists
         /// `update` and `replace` without a change tag. Default: ``MissingTag/refused``, as the record table and
@@ -202,8 +222,36 @@ extension EmulatorConfiguration {
         public var usersNotFound = UsersNotFound.omitted
         /// GET `users/discover`. Default: ``DiscoverAllUsers/listsUsers``, as documented.
         public var discoverAllUsers = DiscoverAllUsers.listsUsers
+        /// Which query subscriptions are the same. Default: ``DuplicateSubscriptions/sameQueryAndEvents``. What was observed
+        /// names record type and `firesOn`, of subscriptions that had no filters.
+        public var duplicateSubscriptions = DuplicateSubscriptions.sameQueryAndEvents
+        /// Whether there are subscriptions of the type `database`, which only the constants of CloudKit JS tell of. Default:
+        /// there are.
+        public var servesDatabaseSubscriptions = true
+        /// Whether a query subscription that names neither zone nor `zoneWide` watches all zones. Default: it does; Apple's page
+        /// says both.
+        public var querySubscriptionsAreZoneWide = true
+        /// Whether a token of `tokens/create` gets pushes only when it was registered. Default: it gets them at once.
+        public var deviceTokensNeedRegistration = false
+        /// Whether `tokens/create` and `tokens/register` insist on `clientId`. Default: they do, as a peer's test has it.
+        public var deviceTokensNeedClientID = true
+        /// The numbers of databases in pushes. Default: ``DatabaseNumbers/fromOne``.
+        public var databaseNumbersInPushes = DatabaseNumbers.fromOne
 
         /// The defaults.
         public init() {}
+    }
+}
+
+extension EmulatorConfiguration.Unsettled {
+    /// What a push has for a database.
+    func databaseNumber(of scope: DatabaseScope) -> Int64 {
+        let number: Int64 =
+            switch scope {
+            case .public: 0
+            case .private: 1
+            case .shared: 2
+            }
+        return databaseNumbersInPushes == .fromOne ? number + 1 : number
     }
 }

@@ -30,6 +30,9 @@ final class RecordWriter {
     var hasShares: Bool
     /// The records that were written so far, with the tags that they had before.
     private(set) var written: [String: String?] = [:]
+    /// What happened so far, for the subscriptions of the database; nothing is kept where there is none.
+    private var events: [RecordEvent] = []
+    private let announcement: Announcement?
     /// The names of records that later operations of the batch will make: `VALIDATE` may refer to them.
     var coming: Set<String> = []
 
@@ -51,11 +54,18 @@ final class RecordWriter {
         self.zone = zone
         access = try emulator.sharedAccess(to: [zone], in: ground, db)
         hasShares = try !zone.isDefault && ShareRow.exists(inZone: zone.id, db)
+        announcement = try Announcement(emulator, of: zone, in: ground, db)
     }
 
-    /// Gives the zone, if it changed, its place in the database's feed.
+    /// Gives the zone, if it changed, its place in the database's feed, and tells those who subscribed.
     func finish() throws {
-        if isZoneChanged { try emulator.noteChange(of: zone, in: ground, db) }
+        guard isZoneChanged else { return }
+        try emulator.noteChange(of: zone, in: ground, db)
+        try announcement?.announce(events, schema: schema)
+    }
+
+    private func note(_ kind: Subscription.Event, _ row: RecordRow, _ content: Record) {
+        if announcement != nil { events.append(RecordEvent(kind: kind, row: row, content: content)) }
     }
 
     /// The next number in the zone's count of writes.
@@ -153,6 +163,7 @@ extension RecordWriter {
         if draft.content.parent != nil || old?.parent != nil || hasShares {
             try place(row, parent: draft.content.parent?.recordName, over: old?.parent?.recordName)
         }
+        note(present == nil ? .create : .update, row, draft.content)
         return (row, draft.content)
     }
 
@@ -337,6 +348,7 @@ extension RecordWriter {
         ).execute(arguments: [sequence, now, userID, row.id])
         try displace(row)
         try endShare(ofDeleted: row)
+        note(.delete, row, content)
     }
 
     private func sources(of row: RecordRow, action: Link.Action) throws -> [Int64] {

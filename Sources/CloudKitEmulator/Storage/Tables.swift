@@ -90,6 +90,7 @@ enum Tables {
         }
         migrator.registerMigration("discovery of users", migrate: createTablesOfDiscovery)
         migrator.registerMigration("sharing", migrate: createTablesOfSharing)
+        migrator.registerMigration("subscriptions", migrate: SubscriptionTables.create)
         return migrator
     }
 }

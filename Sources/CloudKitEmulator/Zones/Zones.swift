@@ -112,6 +112,7 @@ extension CloudKitEmulator {
         )
         let created = try zone(zoneID, of: ground, in: db)
         try noteChange(of: created, in: ground, db)
+        try Announcement(self, of: created, in: ground, db)?.announce([], schema: nil)
         return description(of: created, in: ground)
     }
 
@@ -123,6 +124,7 @@ extension CloudKitEmulator {
         try eraseRecords(of: zone, in: ground, db)
         try db.execute(sql: "UPDATE zone SET deleted = 1 WHERE id = ?", arguments: [zone.id])
         try noteChange(of: zone, in: ground, db)
+        try Announcement(self, of: zone, in: ground, db)?.announce([], schema: nil)
         return Zone(zoneID: zone.zoneID(in: ground), isDeleted: true)
     }
 

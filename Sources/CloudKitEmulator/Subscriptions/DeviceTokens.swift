@@ -1,0 +1,248 @@
+public import CloudKitModel
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A token of a device, and where to wait for its pushes.
+public struct DeviceToken: Hashable, Sendable {
+    /// `development` or `production`.
+    public var apnsEnvironment: String
+    /// The token: base64, as peer clients have it.
+    public var apnsToken: String
+    /// What the address of the web courier ends in: the secret by which a device fetches its pushes.
+    public var courierID: String
+
+    /// Makes a token.
+    public init(apnsEnvironment: String, apnsToken: String, courierID: String) {
+        self.apnsEnvironment = apnsEnvironment
+        self.apnsToken = apnsToken
+        self.courierID = courierID
+    }
+}
+
+extension CloudKitEmulator {
+    /// Makes a push token (`tokens/create`).
+    ///
+    /// A client that asks again under the same name gets the same token, and finds the pushes that came meanwhile.
+    ///
+    /// - Parameters:
+    ///   - container: The container's identifier.
+    ///   - environment: The container's environment.
+    ///   - apnsEnvironment: `development` or `production`.
+    ///   - clientID: The name that the client chose for itself.
+    ///   - caller: Whose subscriptions the device is told of.
+    /// - Returns: The token.
+    /// - Throws: `BAD_REQUEST` for another `apnsEnvironment` and without a client's name; `AUTHENTICATION_REQUIRED` without
+    ///   a user.
+    public func createDeviceToken(
+        in container: String,
+        _ environment: ContainerEnvironment,
+        apnsEnvironment: String,
+        clientID: String?,
+        as caller: Caller
+    ) throws(EmulatorError) -> DeviceToken {
+        let owner = try subscriber(caller)
+        try check(apnsEnvironment, clientID)
+        return try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
+            let known = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT token, courier FROM device_token
+                    WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND courier IS NOT NULL
+                    """,
+                arguments: [ground.container, owner, apnsEnvironment, clientID]
+            )
+            if let known {
+                return DeviceToken(apnsEnvironment: apnsEnvironment, apnsToken: known[0], courierID: known[1])
+            }
+            let token = DeviceToken(
+                apnsEnvironment: apnsEnvironment,
+                apnsToken: Data(identifiers.next(32)).base64EncodedString(),
+                courierID: identifiers.hex(16)
+            )
+            try db.execute(
+                sql: """
+                    INSERT INTO device_token (container, owner, apns_environment, client, token, courier)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    ground.container, owner, apnsEnvironment, clientID, token.apnsToken, token.courierID,
+                ]
+            )
+            return token
+        }
+    }
+
+    /// Registers a push token (`tokens/register`): one of ``createDeviceToken(in:_:apnsEnvironment:clientID:as:)``, or one
+    /// that a device got from Apple's push service, whose pushes ``takePushes(forDeviceToken:)`` gives.
+    ///
+    /// - Throws: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a client's name;
+    ///   `AUTHENTICATION_REQUIRED` without a user.
+    public func registerDeviceToken(
+        _ apnsToken: String,
+        in container: String,
+        _ environment: ContainerEnvironment,
+        apnsEnvironment: String,
+        clientID: String?,
+        as caller: Caller
+    ) throws(EmulatorError) {
+        let owner = try subscriber(caller)
+        try check(apnsEnvironment, clientID)
+        guard !apnsToken.isEmpty else { throw .badRequest("apnsToken is required") }
+        try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
+            try db.execute(
+                sql: """
+                    INSERT INTO device_token (container, owner, apns_environment, client, token, registered)
+                    VALUES (?, ?, ?, ?, ?, 1)
+                    ON CONFLICT (container, token) DO UPDATE SET
+                        owner = excluded.owner, apns_environment = excluded.apns_environment,
+                        client = excluded.client, registered = 1
+                    """,
+                arguments: [ground.container, owner, apnsEnvironment, clientID, apnsToken]
+            )
+        }
+    }
+
+    private func check(_ apnsEnvironment: String, _ clientID: String?) throws(EmulatorError) {
+        guard apnsEnvironment == "development" || apnsEnvironment == "production" else {
+            throw .badRequest("apnsEnvironment is development or production, not '\(apnsEnvironment)'")
+        }
+        // The words are those of a peer's test.
+        if clientID?.isEmpty ?? true, configuration.unsettled.deviceTokensNeedClientID {
+            throw .badRequest("clientId is required")
+        }
+    }
+
+    // MARK: Fetching pushes
+
+    /// Waits for the next push of a device, as the web courier does, and takes it out of the queue.
+    ///
+    /// Pushes come in the order of the changes that they tell of. Two that wait for the same device share them.
+    ///
+    /// - Parameter courierID: ``DeviceToken/courierID``.
+    /// - Returns: The JSON of a `PushPayload`.
+    /// - Throws: `NOT_FOUND` when the token is not or no longer known; `CancellationError` when the task is cancelled.
+    public func nextPush(forCourier courierID: String) async throws -> [UInt8] {
+        while true {
+            let rings = bell.rings
+            if let push = try takePush(forCourier: courierID) { return push }
+            try await bell.wait(after: rings)
+        }
+    }
+
+    /// Takes the next push of a device out of the queue, when there is one.
+    ///
+    /// - Parameter courierID: ``DeviceToken/courierID``.
+    /// - Returns: The JSON of a `PushPayload`.
+    /// - Throws: `NOT_FOUND` when the token is not or no longer known.
+    public func takePush(forCourier courierID: String) throws(EmulatorError) -> [UInt8]? {
+        let isWaiting = try read { db -> Bool in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM push WHERE push.device_token = device_token.id)
+                        FROM device_token WHERE courier = ?
+                        """
+                ),
+                arguments: [courierID]
+            )
+            guard let row else { throw EmulatorError(.notFound, "there is no such token") }
+            return row[0]
+        }
+        guard isWaiting else { return nil }
+        return try write { db in
+            try Data.fetchOne(
+                db,
+                sql: """
+                    DELETE FROM push WHERE id = (
+                        SELECT min(push.id) FROM push JOIN device_token ON device_token.id = push.device_token
+                        WHERE courier = ?
+                    ) RETURNING payload
+                    """,
+                arguments: [courierID]
+            ).map(Array.init)
+        }
+    }
+
+    /// Takes all pushes that wait for a device, by its token: for devices that are told by Apple's push service.
+    ///
+    /// - Parameter apnsToken: The token, in any container.
+    /// - Returns: The JSON of each `PushPayload`, in order.
+    /// - Throws: An `INTERNAL_ERROR` when the storage fails.
+    public func takePushes(forDeviceToken apnsToken: String) throws(EmulatorError) -> [[UInt8]] {
+        try write { db in
+            let devices = "SELECT id FROM device_token WHERE token = ?"
+            let payloads = try Data.fetchAll(
+                db,
+                sql: "SELECT payload FROM push WHERE device_token IN (\(devices)) ORDER BY id",
+                arguments: [apnsToken]
+            )
+            try db.execute(sql: "DELETE FROM push WHERE device_token IN (\(devices))", arguments: [apnsToken])
+            return payloads.map(Array.init)
+        }
+    }
+
+    /// Forgets all device tokens of a person, with what waits for them: a fault for clients that wait.
+    public func revokeDeviceTokens(of userRecordName: String) throws(EmulatorError) {
+        try write { db in
+            try db.execute(
+                sql: "DELETE FROM push WHERE device_token IN (SELECT id FROM device_token WHERE owner = ?)",
+                arguments: [userRecordName]
+            )
+            try db.execute(sql: "DELETE FROM device_token WHERE owner = ?", arguments: [userRecordName])
+        }
+        bell.ring()
+    }
+
+    /// Waits until exactly so many wait for a push. A test that wants to see somebody waiting, or nobody any more, need not
+    /// sleep.
+    ///
+    /// - Parameter count: How many.
+    public func waitForCouriers(_ count: Int) async {
+        await bell.wait(forWaiters: count)
+    }
+}
+
+/// A row of the table `device_token`: who is told.
+struct DeviceTokenRow {
+    let id: Int64
+    let isRegistered: Bool
+
+    static func all(of owner: String, container: Int64, _ db: Database) throws -> [DeviceTokenRow] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT id, registered FROM device_token WHERE container = ? AND owner = ? ORDER BY id"
+            ),
+            arguments: [container, owner]
+        ).map { DeviceTokenRow(id: $0[0], isRegistered: $0[1]) }
+    }
+
+    /// Counts the device's badge up.
+    func countBadge(_ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: "UPDATE device_token SET badge = badge + 1 WHERE id = ? RETURNING badge",
+            arguments: [id]
+        )
+    }
+
+    /// Puts a push at the end of the queue. Where the queue is full, the oldest makes room, as a push is a hint and no log.
+    func queue(_ payload: [UInt8], atMost limit: Int, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO push (device_token, payload) VALUES (?, ?)",
+            arguments: [id, Data(payload)]
+        )
+        try db.execute(
+            sql: """
+                DELETE FROM push WHERE device_token = ?1 AND id <= (
+                    SELECT id FROM push WHERE device_token = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2
+                )
+                """,
+            arguments: [id, limit]
+        )
+    }
+}

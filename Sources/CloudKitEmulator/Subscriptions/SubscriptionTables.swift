@@ -1,0 +1,30 @@
+import GRDB
+
+/// The tables of subscriptions, of the devices that are told, and of what waits for them.
+///
+/// A subscription belongs to a person, or a key, in a database. `push` holds what nobody has fetched yet; it is written in
+/// the transaction of the change that it tells of, so that no change is told of which was undone.
+enum SubscriptionTables {
+    static func create(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE subscription (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, database INTEGER NOT NULL, owner TEXT NOT NULL,
+                    name TEXT NOT NULL, body BLOB NOT NULL,
+                    UNIQUE (database, owner, name)
+                );
+                CREATE TABLE device_token (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, container INTEGER NOT NULL, owner TEXT NOT NULL,
+                    apns_environment TEXT NOT NULL, client TEXT, token TEXT NOT NULL,
+                    courier TEXT UNIQUE, registered INTEGER NOT NULL DEFAULT 0, badge INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (container, token)
+                );
+                CREATE INDEX device_token_owner ON device_token (container, owner);
+                CREATE TABLE push (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, device_token INTEGER NOT NULL, payload BLOB NOT NULL
+                );
+                CREATE INDEX push_queue ON push (device_token, id);
+                """
+        )
+    }
+}

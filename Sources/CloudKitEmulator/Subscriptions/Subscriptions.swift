@@ -1,0 +1,266 @@
+public import CloudKitModel
+import GRDB
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloudKitEmulator {
+    /// Lists the caller's subscriptions in a database (`subscriptions/list`), in the order of their making.
+    ///
+    /// Those made with a server-to-server key belong to the key (observed live).
+    ///
+    /// - Throws: `AUTHENTICATION_REQUIRED` without a user.
+    public func listSubscriptions(
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [SubscriptionResult] {
+        let owner = try subscriber(caller)
+        return try read(address, as: caller) { db, ground in
+            try StoredSubscription.all(of: owner, in: ground, db).map { .subscription($0.subscription) }
+        }
+    }
+
+    /// Looks up subscriptions by name (`subscriptions/lookup`).
+    ///
+    /// - Returns: One result for each name, in order; `NOT_FOUND` where the caller has no such subscription.
+    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many names.
+    public func lookupSubscriptions(
+        _ subscriptionIDs: [String],
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [SubscriptionResult] {
+        let owner = try subscriber(caller)
+        let limit = configuration.limits.operationsPerRequest
+        guard subscriptionIDs.count <= limit else {
+            throw .badRequest("a request looks up at most \(limit) subscriptions, not \(subscriptionIDs.count)")
+        }
+        return try read(address, as: caller) { db, ground in
+            try subscriptionIDs.map { id in
+                try subscriptionResult(id) {
+                    guard let stored = try StoredSubscription.named(id, of: owner, in: ground, db) else {
+                        throw EmulatorError.subscriptionNotFound
+                    }
+                    return stored.subscription
+                }
+            }
+        }
+    }
+
+    /// Creates, changes and deletes subscriptions (`subscriptions/modify`). Every operation is tried, in order.
+    ///
+    /// A name that exists is no failure: the subscription takes the new content's place. A second query subscription of
+    /// the same content under another name is one, in words that were observed live: `INTERNAL_ERROR`, `could not find
+    /// subscription we just created`. A deletion is answered with the bare name (observed live).
+    ///
+    /// - Parameters:
+    ///   - operations: At most 200.
+    ///   - address: The database.
+    ///   - caller: Whose subscriptions they are.
+    /// - Returns: One result for each operation, in order.
+    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many operations.
+    public func modifySubscriptions(
+        _ operations: [SubscriptionOperation],
+        in address: DatabaseAddress,
+        as caller: Caller
+    ) throws(EmulatorError) -> [SubscriptionResult] {
+        let owner = try subscriber(caller)
+        let limit = configuration.limits.operationsPerRequest
+        guard operations.count <= limit else {
+            throw .badRequest("a request has at most \(limit) operations, not \(operations.count)")
+        }
+        return try write(address, as: caller) { db, ground in
+            try operations.map { operation in
+                try subscriptionResult(operation.subscription.subscriptionID) {
+                    try apply(operation, of: owner, in: ground, db)
+                }
+            }
+        }
+    }
+
+    private func apply(
+        _ operation: SubscriptionOperation,
+        of owner: String,
+        in ground: Ground,
+        _ db: Database
+    ) throws -> Subscription {
+        let request = operation.subscription
+        switch operation.operationType {
+        case .create, .update:
+            let name = request.subscriptionID ?? identifiers.uuid()
+            guard !name.isEmpty, name.utf8.count <= configuration.limits.nameLength else {
+                throw EmulatorError.badRequest("'\(name)' is not a valid subscription name")
+            }
+            let existing = try StoredSubscription.named(name, of: owner, in: ground, db)
+            if operation.operationType == .update, existing == nil { throw EmulatorError.subscriptionNotFound }
+            let subscription = try checked(request, named: name, in: ground, db)
+            let twin = try StoredSubscription.all(of: owner, in: ground, db).contains { other in
+                other.name != name && isDuplicate(subscription, of: other.subscription)
+            }
+            if twin {
+                // Observed live.
+                throw EmulatorError(.internalError, "could not find subscription we just created")
+            }
+            try StoredSubscription.save(subscription, named: name, of: owner, in: ground, db)
+            return subscription
+        case .delete:
+            guard let name = request.subscriptionID,
+                let stored = try StoredSubscription.named(name, of: owner, in: ground, db)
+            else { throw EmulatorError.subscriptionNotFound }
+            try StoredSubscription.delete(stored.id, db)
+            return Subscription(subscriptionID: name)
+        default:
+            throw EmulatorError.badRequest("unknown operation '\(operation.operationType)'")
+        }
+    }
+
+    /// The subscription with what is implied put in, if it makes sense.
+    private func checked(
+        _ request: Subscription,
+        named name: String,
+        in ground: Ground,
+        _ db: Database
+    ) throws -> Subscription {
+        var subscription = request
+        subscription.subscriptionID = name
+        let implied: Subscription.SubscriptionType? =
+            request.query != nil ? .query : request.zoneID != nil ? .zone : nil
+        subscription.subscriptionType = request.subscriptionType ?? implied
+        if let zoneID = request.zoneID { _ = try zone(zoneID, of: ground, in: db) }
+        switch subscription.subscriptionType {
+        case .query?:
+            guard let query = subscription.query else {
+                throw EmulatorError.badRequest("a query subscription needs a query")
+            }
+            let events = Set(subscription.firesOn ?? [])
+            guard !events.isEmpty, events.isSubset(of: [.create, .update, .delete]) else {
+                throw EmulatorError.badRequest("a query subscription needs firesOn, of create, update and delete")
+            }
+            guard FieldRules.isIdentifier(query.recordType) else {
+                throw EmulatorError.badRequest("'\(query.recordType)' is not a valid record type name")
+            }
+            // A type that nobody saved yet has no fields to compare with: its filters are judged when there is a record.
+            if let type = try schemas.schema(of: ground.container, in: db)[query.recordType] {
+                for filter in query.filters {
+                    _ = try QueryCondition(filter, of: type, configuration: configuration)
+                }
+            }
+        case .zone?:
+            _ = try zone(request.zoneID, of: ground, in: db)
+        case .database?:
+            guard configuration.unsettled.servesDatabaseSubscriptions, ground.address.scope != .public else {
+                throw EmulatorError.badRequest("database subscriptions are not for this database")
+            }
+        default:
+            throw EmulatorError.badRequest("a subscription is of the type query, zone or database")
+        }
+        return subscription
+    }
+
+    /// Whether the service takes two query subscriptions for the same.
+    private func isDuplicate(_ subscription: Subscription, of other: Subscription) -> Bool {
+        guard
+            let query = subscription.query, let otherQuery = other.query,
+            query.recordType == otherQuery.recordType,
+            Set(subscription.firesOn ?? []) == Set(other.firesOn ?? [])
+        else { return false }
+        switch configuration.unsettled.duplicateSubscriptions {
+        case .sameTypeAndEvents: return true
+        case .sameQueryAndEvents:
+            return query.filters == otherQuery.filters && subscription.zoneID == other.zoneID
+                && subscription.zoneWide == other.zoneWide
+        }
+    }
+
+    /// Whose the caller's subscriptions and device tokens are.
+    func subscriber(_ caller: Caller) throws(EmulatorError) -> String {
+        guard let owner = caller.userRecordName else { throw .authenticationRequired }
+        return owner
+    }
+
+    /// Turns a refusal within `body` into the subscription's error.
+    private func subscriptionResult(_ id: String?, _ body: () throws -> Subscription) throws -> SubscriptionResult {
+        do {
+            return .subscription(try body())
+        } catch let error as EmulatorError {
+            return .failure(
+                SubscriptionError(
+                    subscriptionID: id,
+                    serverErrorCode: error.serverErrorCode,
+                    reason: error.reason
+                )
+            )
+        }
+    }
+}
+
+extension EmulatorError {
+    fileprivate static let subscriptionNotFound = EmulatorError(.notFound, "Subscription not found")
+}
+
+/// A row of the table `subscription`.
+struct StoredSubscription {
+    let id: Int64
+    let owner: String
+    let name: String
+    let subscription: Subscription
+
+    private init(_ row: Row) throws {
+        id = row[0]
+        owner = row[1]
+        name = row[2]
+        subscription = try JSONReader.read(Subscription.self, from: Array(row[3] as Data))
+    }
+
+    private static let columns = "SELECT id, owner, name, body FROM subscription"
+
+    /// All of a database, whoever they belong to.
+    static func all(ofDatabase database: Int64, _ db: Database) throws -> [StoredSubscription] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: columns + " WHERE database = ? ORDER BY id"),
+            arguments: [database]
+        ).map(StoredSubscription.init)
+    }
+
+    static func all(of owner: String, in ground: Ground, _ db: Database) throws -> [StoredSubscription] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? ORDER BY id"),
+            arguments: [ground.database, owner]
+        ).map(StoredSubscription.init)
+    }
+
+    static func named(
+        _ name: String,
+        of owner: String,
+        in ground: Ground,
+        _ db: Database
+    ) throws -> StoredSubscription? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? AND name = ?"),
+            arguments: [ground.database, owner, name]
+        ).map(StoredSubscription.init)
+    }
+
+    static func save(
+        _ subscription: Subscription,
+        named name: String,
+        of owner: String,
+        in ground: Ground,
+        _ db: Database
+    ) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO subscription (database, owner, name, body) VALUES (?, ?, ?, ?)
+                ON CONFLICT (database, owner, name) DO UPDATE SET body = excluded.body
+                """,
+            arguments: [ground.database, owner, name, Data(try JSONWriter.bytes(of: subscription))]
+        )
+    }
+
+    static func delete(_ id: Int64, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM subscription WHERE id = ?", arguments: [id])
+    }
+}
