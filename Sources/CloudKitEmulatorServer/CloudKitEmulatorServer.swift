@@ -31,9 +31,14 @@ public import OpenAPISwiftRuntime
 /// ## Endpoints that this release does not serve
 ///
 /// `records/resolve`, `records/accept`, `users/discover`, `users/lookup/email`, `users/lookup/id`,
-/// `users/lookup/contacts`, `subscriptions/list`, `subscriptions/lookup`, `subscriptions/modify`, `assets/upload`,
-/// `assets/rereference`, `tokens/create`, `tokens/register`, and the page behind `redirectURL`. They answer as the
+/// `users/lookup/contacts`, `assets/upload`, `assets/rereference`, and the page behind `redirectURL`. They answer as the
 /// service answers an endpoint it does not have: 404, `NOT_FOUND`, `could not find handler for endpoint`.
+///
+/// ## The web courier
+///
+/// The `webcourierURL` of `tokens/create` is an address of this server. A GET there waits until there is a push for the device,
+/// and answers with its JSON; when none comes for a while (``Configuration/courierTimeout``), it answers with no bytes. The
+/// address itself is the credential.
 ///
 /// ## Topics
 ///
@@ -65,11 +70,13 @@ public struct CloudKitEmulatorServer: Sendable {
         /// Where a user can sign in, the `redirectURL` of `AUTHENTICATION_REQUIRED`; `nil` makes it `/sign-in` at the
         /// address that the request was sent to.
         public var signInURL: String?
+        /// How long the web courier waits for a push before it answers with none: 30 seconds. The service's figure is unknown.
+        public var courierTimeout: Duration = .seconds(30)
         /// What the header field `X-Responding-Instance` says.
         public var respondingInstance = "ckdatabasews:mistkit-emulator"
         /// What goes wrong, and when, for tests of clients. Nothing unless told otherwise.
         public var faults: [FaultRule] = []
-        /// What slow replies are slow on.
+        /// What ``courierTimeout`` is measured with, and what slow replies are slow on.
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
@@ -133,6 +140,9 @@ public struct CloudKitEmulatorServer: Sendable {
 
     private func answer(_ exchange: inout Exchange, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
         var request = exchange.request
+        if let courierID = Courier.id(inTargetOf: request) {
+            return try await Courier(emulator, configuration).answer(request, courierID: courierID)
+        }
         let (handler, parameters) = try endpoints.find(request)
         if request.method == .options { return (exchange.preflightResponse, nil) }
 
@@ -146,7 +156,9 @@ public struct CloudKitEmulatorServer: Sendable {
         request.relaxForGeneratedCode()
         let json = request.method == .get ? nil : HTTPBody(bytes)
         return try await EndpointHandlers.$caller.withValue(authentication.caller) {
-            try await handler(request, json, parameters)
+            try await EndpointHandlers.$address.withValue(exchange.serverAddress) {
+                try await handler(request, json, parameters)
+            }
         }
     }
 

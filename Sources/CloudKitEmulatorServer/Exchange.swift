@@ -65,9 +65,13 @@ struct Exchange {
     }
 
     private var signInURL: String {
-        if let url = configuration.signInURL { return url }
+        configuration.signInURL ?? serverAddress + "/sign-in"
+    }
+
+    /// Where the client found this server: scheme and host, with no slash at the end.
+    var serverAddress: String {
         let scheme = request.scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"
-        return "\(scheme)://\(request.authority ?? "localhost")/sign-in"
+        return "\(scheme)://\(request.authority ?? "localhost")"
     }
 
     private func log(_ response: HTTPResponse) {

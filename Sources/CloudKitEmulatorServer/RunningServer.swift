@@ -103,6 +103,7 @@ extension CloudKitEmulatorServer {
 
     /// Answers a request of Hummingbird's. All requests come here, so that a path that is unknown is answered as in process.
     private func respond(to request: Request, on channel: any Channel) async throws -> Response {
+        if Courier.id(inTargetOf: request.head) != nil { return try await respondToWaiting(request, on: channel) }
         let body = HTTPBody(
             request.body.map { ArraySlice($0.readableBytesView) },
             length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
@@ -152,6 +153,31 @@ extension CloudKitEmulatorServer {
             try await task.value
         } onCancel: {
             task.cancel()
+        }
+    }
+
+    /// Answers a request that waits: it ends as well when its client goes away, and when the server stops.
+    private func respondToWaiting(_ request: Request, on channel: any Channel) async throws -> Response {
+        let head = request.head
+        do {
+            let (response, body) = try await request.body.consumeWithCancellationOnInboundClose { _ in
+                try await cancelWhenGracefulShutdown { try await respond(to: head, body: nil) }
+            }
+            var headers = response.headerFields
+            // The request's stream was read to its end: the connection can take no other.
+            headers[.connection] = "close"
+            return Response(
+                status: response.status,
+                headers: headers,
+                body: body?.bufferedBytes.map { ResponseBody(byteBuffer: ByteBuffer(bytes: $0)) } ?? ResponseBody()
+            )
+        } catch is TransportError {
+            // A fault: there is to be no answer.
+            try? await channel.close()
+            throw CancellationError()
+        } catch is CancellationError where !Task.isCancelled {
+            // To a client that is still there, nothing came while it waited.
+            return Response(status: .ok, headers: [.connection: "close"])
         }
     }
 }

@@ -41,7 +41,8 @@ public enum EmulatorConnection: Hashable, Sendable, CaseIterable {
 ///   - storage: Where the data are kept.
 ///   - configuration: How the emulator behaves where that is a choice.
 ///   - faults: What goes wrong, and when; see also ``RunningEmulator/faults``.
-///   - clock: What time it is in the emulator and for its signatures; the system's time when `nil`.
+///   - clock: What time it is in the emulator and for its signatures, and how long its web courier waits; the system's time
+///     when `nil`.
 ///   - seed: Makes record names, tokens and keys the same in each run; they are random when `nil`.
 ///   - body: The test.
 /// - Returns: What the closure returns.
@@ -66,6 +67,7 @@ public func withCloudKitEmulator<Result>(
     let quiet = Logger(label: "MistTesting") { _ in SwiftLogNoOpLogHandler() }
     var serverConfiguration = CloudKitEmulatorServer.Configuration(logger: quiet)
     serverConfiguration.faults = faults
+    if let clock { serverConfiguration.clock = clock.timer }
     let server = try CloudKitEmulatorServer(rules, configuration: serverConfiguration)
     let key = try randomness.map { try ServerToServerKey(rawRepresentation: $0.next(32)) } ?? .generate()
     func running(at serverURL: URL, through transport: any ClientTransport) throws -> RunningEmulator {

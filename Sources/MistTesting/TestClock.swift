@@ -16,23 +16,120 @@ import Synchronization
 /// }
 /// ```
 public final class TestClock: Sendable {
-    private let time: Mutex<Date>
+    private struct State {
+        var now: Date
+        var nextID = 0
+        var sleepers: [Int: (deadline: Date, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
 
     /// Makes a clock that stands at a point in time.
     ///
     /// - Parameter start: The point; 2026-01-01 00:00:00 UTC unless told otherwise.
     public init(_ start: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
-        time = Mutex(start)
+        state = Mutex(State(now: start))
     }
 
     /// What the clock shows.
-    public var now: Date { time.withLock { $0 } }
+    public var now: Date { state.withLock { $0.now } }
 
-    /// Moves the clock.
+    /// Moves the clock, and wakes whoever slept until then.
     ///
     /// - Parameter seconds: How far; backwards when it is negative.
     public func advance(by seconds: Double) {
-        time.withLock { $0 = $0.addingTimeInterval(seconds) }
+        let woken = state.withLock { state in
+            state.now = state.now.addingTimeInterval(seconds)
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }.sorted {
+                ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key)
+            }
+            for (id, _) in due { state.sleepers[id] = nil }
+            return due.map(\.value.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// The same clock for code that sleeps: its sleepers wake when ``advance(by:)`` takes it past their time.
+    public var timer: Timer { Timer(clock: self) }
+
+    /// How many sleep on ``timer`` at the moment.
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// Waits until so many sleep on ``timer``: then it is time to ``advance(by:)``.
+    ///
+    /// - Parameter count: How many.
+    public func waitForSleepers(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.sleepers.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    fileprivate func sleep(until deadline: Date) async throws {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let (isOver, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) =
+                    state.withLock { state in
+                        // A cancellation that came before this finds nobody to wake.
+                        if Task.isCancelled { return (.failure(CancellationError()), []) }
+                        if deadline <= state.now { return (.success(()), []) }
+                        state.sleepers[id] = (deadline, continuation)
+                        let count = state.sleepers.count
+                        let ready = state.watchers.filter { $0.count <= count }.map(\.continuation)
+                        state.watchers.removeAll { $0.count <= count }
+                        return (nil, ready)
+                    }
+                if let isOver { continuation.resume(with: isOver) }
+                for watcher in watchers { watcher.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+        }
+    }
+}
+
+extension TestClock {
+    /// A ``TestClock`` as a `Clock` of the standard library.
+    public struct Timer: Clock {
+        /// A point in time on the clock.
+        public struct Instant: InstantProtocol {
+            let date: Date
+
+            /// The point a while later.
+            public func advanced(by duration: Duration) -> Instant {
+                Instant(date: date.addingTimeInterval(duration / .seconds(1)))
+            }
+
+            /// How long it is until another point.
+            public func duration(to other: Instant) -> Duration {
+                .seconds(other.date.timeIntervalSince(date))
+            }
+
+            /// Whether a point comes before another.
+            public static func < (left: Instant, right: Instant) -> Bool { left.date < right.date }
+        }
+
+        let clock: TestClock
+
+        /// What the clock shows.
+        public var now: Instant { Instant(date: clock.now) }
+
+        /// The clock does not tick by itself.
+        public var minimumResolution: Duration { .zero }
+
+        /// Sleeps until the clock was moved to a point in time, or past it.
+        public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+            try await clock.sleep(until: deadline.date)
+        }
     }
 }
 

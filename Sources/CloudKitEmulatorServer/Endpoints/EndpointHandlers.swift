@@ -9,6 +9,9 @@ struct EndpointHandlers: APIProtocol {
     /// Who makes the request that the present task answers.
     @TaskLocal static var caller = Caller.anonymous
 
+    /// Where the client of the present task found the server, such as `http://127.0.0.1:8080`.
+    @TaskLocal static var address = ""
+
     let emulator: CloudKitEmulator
 
     var caller: Caller { Self.caller }

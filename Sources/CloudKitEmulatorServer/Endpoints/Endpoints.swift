@@ -49,9 +49,19 @@ struct Endpoints: Sendable {
             return (handler, ServerRequestMetadata(pathParameters: parameters))
         case .methodNotAllowed(let allowed):
             throw .methodNotAllowed(allowed: allowed)
+        case .notFound where Self.isMisplacedToken(path):
+            throw .methodNotAllowed(allowed: [])
         case .found, .notFound:
             throw Refusal(EmulatorError.noHandler)
         }
+    }
+
+    /// Whether the path is where Apple's page has the device tokens: below `/database`, where nothing but OPTIONS is taken
+    /// (observed live).
+    private static func isMisplacedToken(_ path: String) -> Bool {
+        let parts = path.prefix { $0 != "?" }.split(separator: "/")
+        return parts.first == "database" && parts.dropLast().last == "tokens"
+            && ["create", "register"].contains(parts.last)
     }
 
     /// Collects what generated code registers.
