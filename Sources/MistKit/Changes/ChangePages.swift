@@ -1,4 +1,4 @@
-/// The pages of a change feed, fetched one after the other while you go through them.
+/// The pages of a change feed, each fetched while you work on the one before it.
 ///
 /// ```swift
 /// for try await page in database.changes(inZone: notes, since: token) {
@@ -10,62 +10,107 @@
 ///
 /// The sequence ends when nothing more waits at the moment. Each page has the token to go on from, so it may be left
 /// at any page. Pages can be empty while more is coming; the service does that.
+///
+/// The first page is fetched when it is asked for, the next one as soon as a page is handed over. A loop that is left takes the
+/// request for the next page with it, and a cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at once.
 public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
+    /// A page, and what comes after it.
+    struct Step: Sendable {
+        enum Next: Sendable {
+            case nothing
+            case page(@Sendable () async throws(CloudKitError) -> Step)
+            /// The page says that the next one begins where it did itself.
+            case stuck
+        }
+
+        var page: Page
+        var next: Next
+    }
+
     let operation: String
-    let startToken: Page.Token?
-    let fetchPage: @Sendable (_ token: Page.Token?) async throws(CloudKitError) -> Page
+    let firstStep: @Sendable () async throws(CloudKitError) -> Step
+
+    init(operation: String, firstStep: @escaping @Sendable () async throws(CloudKitError) -> Step) {
+        self.operation = operation
+        self.firstStep = firstStep
+    }
+
+    /// Pages each of which begins at the token of the one before.
+    init(
+        operation: String,
+        startToken: Page.Token?,
+        fetchPage: @escaping @Sendable (_ token: Page.Token?) async throws(CloudKitError) -> Page
+    ) {
+        self.init(operation: operation) { () async throws(CloudKitError) in
+            try await Self.step(after: startToken, of: operation, fetchPage)
+        }
+    }
+
+    private static func step(
+        after token: Page.Token?,
+        of operation: String,
+        _ fetchPage: @escaping @Sendable (Page.Token?) async throws(CloudKitError) -> Page
+    ) async throws(CloudKitError) -> Step {
+        let page = try await fetchPage(token)
+        guard page.moreComing else { return Step(page: page, next: .nothing) }
+        let next = page.token
+        if next == token {
+            if page.isEmpty { throw .endlessPages(operation: operation) }
+            return Step(page: page, next: .stuck)
+        }
+        return Step(
+            page: page,
+            next: .page { () async throws(CloudKitError) in try await step(after: next, of: operation, fetchPage) }
+        )
+    }
 
     /// Starts to go through the pages; the first one is fetched when it is asked for.
     ///
     /// - Returns: The iterator.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(pages: self, state: .after(startToken))
+        Iterator(pages: self)
     }
 
     /// Goes through the pages.
     public struct Iterator: AsyncIteratorProtocol {
         enum State {
-            case after(Page.Token?)
-            /// The last page said that the next one begins where it did itself.
+            case start
+            case ahead(PageAhead<Step>)
             case stuck
             case finished
         }
 
         let pages: ChangePages
-        var state: State
+        var state = State.start
 
-        /// Fetches the next page.
+        /// Waits for the next page.
         ///
         /// - Parameter actor: Where the caller runs.
         /// - Returns: The page, which may be empty; `nil` when nothing more waits.
         /// - Throws: The error of the request; there are no further pages after it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CloudKitError) -> Page? {
-            let token: Page.Token?
-            switch state {
-            case .after(let next): token = next
-            case .stuck:
-                state = .finished
-                throw .endlessPages(operation: pages.operation)
+            let present = state
+            state = .finished
+            if case .finished = present { return nil }
+            if Task.isCancelled { throw .cancelled(operation: pages.operation) }
+            let step: Step
+            switch present {
+            case .start: step = try await pages.firstStep()
+            case .ahead(let ahead): step = try await ahead.page(of: pages.operation)
+            case .stuck: throw .endlessPages(operation: pages.operation)
             case .finished: return nil
             }
-            state = .finished
-            if Task.isCancelled { throw .cancelled(operation: pages.operation) }
-            let page = try await pages.fetchPage(token)
-            if page.moreComing {
-                if page.token != token {
-                    state = .after(page.token)
-                } else if page.isEmpty {
-                    throw .endlessPages(operation: pages.operation)
-                } else {
-                    state = .stuck
-                }
+            switch step.next {
+            case .nothing: break
+            case .page(let fetch): state = .ahead(PageAhead(fetch))
+            case .stuck: state = .stuck
             }
-            return page
+            return step.page
         }
     }
 }
 
-/// A page of a change feed: ``ZoneChanges`` or ``DatabaseChanges``.
+/// A page of a change feed: ``ZoneChanges``, ``TypedZoneChanges``, ``MultipleZoneChanges`` or ``DatabaseChanges``.
 public protocol ChangePage: Sendable {
     /// How far somebody followed the feed.
     associatedtype Token: Hashable & Sendable

@@ -6,7 +6,8 @@ public struct DatabaseChanges: ChangePage {
     /// The zones in which something changed, each with the token of its present state.
     public var changedZones: [Zone] = []
 
-    /// The zones that were deleted, with all their records.
+    /// The zones that were deleted or purged, with all their records: forget these, and their change tokens. The service tells
+    /// no difference between the two.
     public var deletedZones: [ZoneID] = []
 
     /// The zones that the service could not give.
@@ -34,10 +35,11 @@ extension CloudKitDatabase {
     /// // {"syncToken":"AQAAAW..."}
     /// ```
     ///
-    /// What changed in a zone is asked for with ``changes(inZone:since:desiredKeys:desiredRecordTypes:pageSize:)`` and a
-    /// token of that zone. A token that the service no longer takes gives
-    /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` or ``CloudKitError/Code-swift.struct/badRequest``: start without
-    /// one.
+    /// What changed in a zone is asked for with
+    /// ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``, or in several with
+    /// ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``, and tokens of those
+    /// zones. A token that the service no longer takes gives ``CloudKitError/Code-swift.struct/changeTokenExpired``: start
+    /// without one.
     ///
     /// - Parameters:
     ///   - token: Where to go on; `nil` for all zones.
@@ -48,35 +50,50 @@ extension CloudKitDatabase {
         pageSize: Int? = nil
     ) -> ChangePages<DatabaseChanges> {
         ChangePages(operation: "fetchDatabaseChanges", startToken: token) { (token) async throws(CloudKitError) in
-            let reply = try await service.call("fetchDatabaseChanges") { client in
-                let response = try await client.fetchDatabaseChanges(
-                    path: path,
-                    body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
-                ).ok
-                return Reply(
-                    try response.body.json,
-                    operation: "fetchDatabaseChanges",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+            if let pageSize, pageSize < 1 {
+                throw .invalidArgument("A page of \(pageSize) zones cannot be asked for; pageSize begins at 1.")
+            }
+            let reply: Reply<Components.Schemas.FetchDatabaseChangesResponse>
+            do throws(CloudKitError) {
+                reply = try await service.call("fetchDatabaseChanges") { client in
+                    let response = try await client.fetchDatabaseChanges(
+                        path: path,
+                        body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
+                    ).ok
+                    return Reply(
+                        try response.body.json,
+                        operation: "fetchDatabaseChanges",
+                        requestUUID: response.headers.xAppleRequestUUID
+                    )
+                }
+            } catch {
+                throw token == nil ? error : error.namingUselessToken()
             }
             let body = reply.body
             guard let text = body.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {
-                var error = CloudKitError(
-                    code: .unexpectedResponse,
-                    message: "The response has no token to go on from."
-                )
-                error = error.from(reply.origin)
-                throw error
+                throw .noToken(in: reply.origin)
             }
             var page = DatabaseChanges(token: next, moreComing: body.moreComing ?? false)
-            for result in body.zones ?? [] {
-                switch Result(result, in: reply.origin) {
-                case .success(let zone) where zone.isDeleted: page.deletedZones.append(zone.zoneID)
-                case .success(let zone): page.changedZones.append(zone)
-                case .failure(let error): page.failures.append(error)
-                }
-            }
+            page.add(body.zones ?? [], in: reply.origin)
             return page
         }
+    }
+}
+
+extension DatabaseChanges {
+    mutating func add(_ results: [ZoneResult], in origin: ResponseOrigin) {
+        for result in results {
+            switch Result(result, in: origin) {
+            case .success(let zone) where zone.isDeleted: deletedZones.append(zone.zoneID)
+            case .success(let zone): changedZones.append(zone)
+            case .failure(let error): failures.append(error)
+            }
+        }
+    }
+}
+
+extension CloudKitError {
+    static func noToken(in origin: ResponseOrigin) -> CloudKitError {
+        CloudKitError(code: .unexpectedResponse, message: "The response has no token to go on from.").from(origin)
     }
 }

@@ -8,7 +8,7 @@ public struct ZoneChanges: ChangePage {
     /// The records that were made or changed, as they are now.
     public var changedRecords: [Record] = []
 
-    /// The records that were deleted: their names and change tags.
+    /// The records that were deleted: their names and change tags. Their types are not told.
     public var deletedRecords: [Record] = []
 
     /// The records that the service could not give.
@@ -19,6 +19,9 @@ public struct ZoneChanges: ChangePage {
 
     /// Whether the service has more now.
     public var moreComing: Bool
+
+    /// Whether the newest changes come first.
+    public var isNewestFirst = false
 
     /// Whether the page says nothing but where to go on.
     public var isEmpty: Bool { changedRecords.isEmpty && deletedRecords.isEmpty && failures.isEmpty }
@@ -34,14 +37,18 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// A token that no longer works, or that is not one of this zone, gives
-    /// ``CloudKitError/Code-swift.struct/changeTokenExpired``: forget what was fetched with it, and start without one.
+    /// ``CloudKitError/Code-swift.struct/changeTokenExpired``: forget what was fetched with it, and start without a token.
     /// ``CloudKitError/Code-swift.struct/zoneNotFound`` says that the zone was deleted, with all its records.
     ///
     /// - Parameters:
     ///   - zone: The zone; in the shared database with its owner's name.
     ///   - token: Where to go on; `nil` for the whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
-    ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same.
+    ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same, and deletions
+    ///     come whatever their type.
+    ///   - newestFirst: Whether the newest changes come first (`reverse`). The tokens of such pages go on from the newest change
+    ///     only when the last page was seen.
+    ///   - numbersAsStrings: Whether the service sends numbers as JSON strings. They are read as the same values either way.
     ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
@@ -49,35 +56,83 @@ extension CloudKitDatabase {
         since token: ZoneChangeToken? = nil,
         desiredKeys: [String]? = nil,
         desiredRecordTypes: [String]? = nil,
+        newestFirst: Bool = false,
+        numbersAsStrings: Bool = false,
         pageSize: Int? = nil
     ) -> ChangePages<ZoneChanges> {
-        ChangePages(operation: "fetchZoneChanges", startToken: token) { (token) async throws(CloudKitError) in
-            let reply = try await service.call("fetchZoneChanges") { client in
-                let response = try await client.fetchZoneChanges(
-                    path: path,
-                    body: .json(
-                        .init(
-                            zones: [
-                                .init(
-                                    zoneID: zone,
-                                    syncToken: token?.text,
-                                    resultsLimit: pageSize,
-                                    desiredKeys: desiredKeys,
-                                    desiredRecordTypes: desiredRecordTypes
-                                )
-                            ]
-                        )
-                    )
-                ).ok
-                return Reply(
-                    try response.body.json.zones?.first,
-                    operation: "fetchZoneChanges",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
-            }
-            guard let changes = reply.body else { throw .noChanges(of: zone, in: reply.origin) }
-            return try ZoneChanges(changes, of: zone, since: token, in: reply.origin)
+        let options = ZoneChangesOptions(
+            desiredKeys: desiredKeys,
+            desiredRecordTypes: desiredRecordTypes,
+            newestFirst: newestFirst,
+            numbersAsStrings: numbersAsStrings,
+            pageSize: pageSize
+        )
+        return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
+            (token) async throws(CloudKitError) in
+            try await fetchZoneChanges([(zone, token)], options)[0].get()
         }
+    }
+
+    /// Fetches one page of the changes of each zone.
+    ///
+    /// - Returns: One result per zone, in their order.
+    func fetchZoneChanges(
+        _ zones: [(zoneID: ZoneID, token: ZoneChangeToken?)],
+        _ options: ZoneChangesOptions
+    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
+        if let pageSize = options.pageSize, pageSize < 1 {
+            throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
+        }
+        let reply = try await service.call(ZoneChangesOptions.operation) { client in
+            let response = try await client.fetchZoneChanges(
+                path: path,
+                body: .json(.init(zones: zones.map { options.request(for: $0.zoneID, since: $0.token) }))
+            ).ok
+            return Reply(
+                try response.body.json.zones ?? [],
+                operation: ZoneChangesOptions.operation,
+                requestUUID: response.headers.xAppleRequestUUID
+            )
+        }
+        let inOrder =
+            reply.body.count == zones.count
+            && zip(reply.body, zones).allSatisfy { $0.zoneID?.isSame(as: $1.zoneID) ?? true }
+        return zones.enumerated().map { index, zone in
+            let found = inOrder ? reply.body[index] : reply.body.first { $0.zoneID?.isSame(as: zone.zoneID) == true }
+            guard let found else { return .failure(.noChanges(of: zone.zoneID, in: reply.origin)) }
+            do throws(CloudKitError) {
+                return .success(try ZoneChanges(found, of: zone.zoneID, since: zone.token, in: reply.origin))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+}
+
+/// What is asked of a zone's changes, beside where they begin.
+struct ZoneChangesOptions: Sendable {
+    static let operation = "fetchZoneChanges"
+
+    var desiredKeys: [String]?
+    var desiredRecordTypes: [String]?
+    var newestFirst: Bool
+    var numbersAsStrings: Bool
+    var pageSize: Int?
+
+    fileprivate func request(
+        for zone: ZoneID,
+        since token: ZoneChangeToken?
+    ) -> Components.Schemas.ZoneChangesRequest {
+        // CloudKit JS sends all of it with the zone. The flag for numbers is spelled otherwise on Apple's page.
+        Components.Schemas.ZoneChangesRequest(
+            zoneID: zone,
+            syncToken: token?.text,
+            reverse: newestFirst ? true : nil,
+            resultsLimit: pageSize,
+            desiredKeys: desiredKeys,
+            desiredRecordTypes: desiredRecordTypes,
+            numbersAsStrings: numbersAsStrings ? true : nil
+        )
     }
 }
 
@@ -96,14 +151,31 @@ extension ZoneChanges {
             )
             dictionary.redirectURL = changes.redirectURL
             let error = CloudKitError(dictionary, item: .zone(name: zone.zoneName)).from(origin)
-            throw token == nil ? error : error.namingBadToken()
+            throw token == nil ? error : error.namingUselessToken()
         }
         guard let text = changes.syncToken ?? token?.text, let next = ZoneChangeToken(text) else {
             throw .noChanges(of: zone, in: origin)
         }
-        self.token = next
-        moreComing = changes.moreComing ?? false
-        for result in changes.records ?? [] {
+        self.init(
+            changes.records ?? [],
+            token: next,
+            moreComing: changes.moreComing ?? false,
+            isNewestFirst: changes.reverse ?? false,
+            in: origin
+        )
+    }
+
+    init(
+        _ results: [RecordResult],
+        token: ZoneChangeToken,
+        moreComing: Bool,
+        isNewestFirst: Bool,
+        in origin: ResponseOrigin
+    ) {
+        self.token = token
+        self.moreComing = moreComing
+        self.isNewestFirst = isNewestFirst
+        for result in results {
             switch Result(result, in: origin) {
             case .success(let record) where record.isDeleted: deletedRecords.append(record)
             case .success(let record): changedRecords.append(record)
@@ -114,20 +186,29 @@ extension ZoneChanges {
 }
 
 extension CloudKitError {
-    /// The service has no code of its own for a token that it cannot use; these two reasons were observed.
-    fileprivate func namingBadToken() -> CloudKitError {
-        guard
-            code == .badRequest,
-            reason == "Unknown sync continuation type" || reason == "Invalid continuation format"
-        else { return self }
-        var error = self
-        error.code = .changeTokenExpired
-        error.message =
-            "The change token is none of this zone, or damaged. Forget what was fetched with it and start without a token."
-        return error
+    /// The service has no code of its own for a token that it cannot use. Two of these reasons were observed; the third is what
+    /// the native framework is told of one that is too old.
+    func namingUselessToken() -> CloudKitError {
+        switch (code, reason) {
+        case (.badRequest, "Unknown sync continuation type"?), (.badRequest, "Invalid continuation format"?):
+            var error = self
+            error.code = .changeTokenExpired
+            error.message = """
+                The change token is not one of this feed, or damaged. Forget what was fetched with it and start without a \
+                token.
+                """
+            return error
+        case (_, "client knowledge differs from server knowledge"?):
+            var error = self
+            error.code = .changeTokenExpired
+            error.message = CloudKitError.advice(for: .changeTokenExpired)
+            return error
+        default:
+            return self
+        }
     }
 
-    fileprivate static func noChanges(of zone: ZoneID, in origin: ResponseOrigin) -> CloudKitError {
+    static func noChanges(of zone: ZoneID, in origin: ResponseOrigin) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,
             message: "The response says nothing of the zone's changes, or has no token to go on from."

@@ -138,7 +138,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             enum State {
                 case after(marker: String?)
                 /// The page after the marker is on its way.
-                case fetching(PageAhead<Model>, after: String)
+                case fetching(PageAhead<RecordPage<Model>>, after: String)
                 /// The last page said that the next one begins where it did itself.
                 case stuck
                 case finished
@@ -173,7 +173,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     page = try await records.fetchPage(next)
                 case .fetching(let ahead, let next):
                     marker = next
-                    page = try await ahead.page()
+                    page = try await ahead.page(of: "queryRecords")
                 case .stuck:
                     throw .endlessPages(operation: "queryRecords")
                 case .finished:
@@ -184,46 +184,16 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     if page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
                     state = .stuck
                 } else if fetchesAhead {
-                    state = .fetching(PageAhead(marker: next, records.fetchPage), after: next)
+                    let ahead = PageAhead { [fetchPage = records.fetchPage] () async throws(CloudKitError) in
+                        try await fetchPage(next)
+                    }
+                    state = .fetching(ahead, after: next)
                 } else {
                     state = .after(marker: next)
                 }
                 return page
             }
         }
-    }
-}
-
-/// A page that is fetched while nobody waits for it yet. When nobody wants it any more, the request ends.
-final class PageAhead<Model: Sendable>: Sendable {
-    private let task: Task<Result<RecordPage<Model>, CloudKitError>, Never>
-
-    init(
-        marker: String,
-        _ fetchPage: @escaping @Sendable (_ marker: String?) async throws(CloudKitError) -> RecordPage<Model>
-    ) {
-        task = Task {
-            do throws(CloudKitError) {
-                return .success(try await fetchPage(marker))
-            } catch {
-                return .failure(error)
-            }
-        }
-    }
-
-    deinit {
-        task.cancel()
-    }
-
-    /// Waits for the page; a task that is cancelled does not wait.
-    func page() async throws(CloudKitError) -> RecordPage<Model> {
-        let result = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
-        return try result.get()
     }
 }
 

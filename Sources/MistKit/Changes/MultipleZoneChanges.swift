@@ -1,0 +1,114 @@
+/// A page of what happened in several zones: one page of each that has one.
+public struct MultipleZoneChanges: ChangePage {
+    /// What happened in one of the zones.
+    public struct ZoneResult: Sendable {
+        /// The zone, as it was asked for.
+        public var zoneID: ZoneID
+        /// Its page, or why there is none: ``CloudKitError/Code-swift.struct/zoneNotFound`` for a zone that was deleted,
+        /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` for one to be followed anew without a token.
+        public var result: Result<ZoneChanges, CloudKitError>
+    }
+
+    /// One result for each zone that was asked, in the order of the call. Zones of which all was seen, and those that failed, are not
+    /// asked again for the next page.
+    public var results: [ZoneResult]
+
+    /// Where the next page begins in each zone, those of earlier pages included; to be stored with what was made of this one.
+    public var token: [ZoneID: ZoneChangeToken]
+
+    /// Whether the service has more of some zone now.
+    public var moreComing: Bool
+
+    /// Whether the page says nothing but where to go on.
+    public var isEmpty: Bool {
+        results.allSatisfy { result in
+            switch result.result {
+            case .success(let changes): changes.isEmpty
+            case .failure: false
+            }
+        }
+    }
+}
+
+extension CloudKitDatabase {
+    /// Follows the changes of several custom zones of the private or shared database, with one request for each page of them all.
+    ///
+    /// ```swift
+    /// for try await page in database.changes(inZones: [notes, photos], since: tokens) {
+    ///     for zone in page.results {
+    ///         switch zone.result {
+    ///         case .success(let changes): store(changes, of: zone.zoneID)
+    ///         case .failure(let error) where error.code == .zoneNotFound: removeAll(of: zone.zoneID)
+    ///         case .failure(let error): print(error)
+    ///         }
+    ///     }
+    ///     tokens = page.token
+    /// }
+    /// // POST /database/1/iCloud.com.example/development/private/changes/zone
+    /// // {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW..."},{"zoneID":{"zoneName":"Photos"}}]}
+    /// ```
+    ///
+    /// A zone that fails is a failure in its place, and the others go on.
+    ///
+    /// - Parameters:
+    ///   - zones: The zones; in the shared database with their owners' names.
+    ///   - tokens: Where to go on in each; a zone without a token gives its whole history.
+    ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
+    ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same.
+    ///   - newestFirst: Whether the newest changes come first (`reverse`).
+    ///   - numbersAsStrings: Whether the service sends numbers as JSON strings. They are read as the same values either way.
+    ///   - pageSize: The most records of each zone in a page; at most 200, and so many when `nil`.
+    /// - Returns: The pages, not fetched yet.
+    public func changes(
+        inZones zones: [ZoneID],
+        since tokens: [ZoneID: ZoneChangeToken] = [:],
+        desiredKeys: [String]? = nil,
+        desiredRecordTypes: [String]? = nil,
+        newestFirst: Bool = false,
+        numbersAsStrings: Bool = false,
+        pageSize: Int? = nil
+    ) -> ChangePages<MultipleZoneChanges> {
+        let options = ZoneChangesOptions(
+            desiredKeys: desiredKeys,
+            desiredRecordTypes: desiredRecordTypes,
+            newestFirst: newestFirst,
+            numbersAsStrings: numbersAsStrings,
+            pageSize: pageSize
+        )
+        return ChangePages(operation: ZoneChangesOptions.operation) { () async throws(CloudKitError) in
+            try await multipleZoneStep(zones, tokens, options)
+        }
+    }
+
+    private func multipleZoneStep(
+        _ zones: [ZoneID],
+        _ tokens: [ZoneID: ZoneChangeToken],
+        _ options: ZoneChangesOptions
+    ) async throws(CloudKitError) -> ChangePages<MultipleZoneChanges>.Step {
+        var page = MultipleZoneChanges(results: [], token: tokens, moreComing: false)
+        guard !zones.isEmpty else { return .init(page: page, next: .nothing) }
+        let results = try await fetchZoneChanges(zones.map { ($0, tokens[$0]) }, options)
+        var unfinished: [ZoneID] = []
+        for (zone, result) in zip(zones, results) {
+            var result = result
+            if case .success(let changes) = result {
+                page.token[zone] = changes.token
+                if changes.moreComing, changes.token == tokens[zone] {
+                    // The zone that says so for ever must not hold up the others.
+                    result = .failure(.endlessPages(operation: ZoneChangesOptions.operation))
+                } else if changes.moreComing {
+                    unfinished.append(zone)
+                }
+            }
+            page.results.append(MultipleZoneChanges.ZoneResult(zoneID: zone, result: result))
+        }
+        page.moreComing = !unfinished.isEmpty
+        guard page.moreComing else { return .init(page: page, next: .nothing) }
+        return .init(
+            page: page,
+            next: .page { [unfinished, tokens = page.token] () async throws(CloudKitError) in
+                try await multipleZoneStep(unfinished, tokens, options)
+            }
+        )
+    }
+}

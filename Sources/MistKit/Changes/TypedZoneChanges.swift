@@ -1,0 +1,173 @@
+/// A page of what happened in a zone, with records of your own types.
+public struct TypedZoneChanges<Item: Sendable>: ChangePage {
+    /// The records that were made or changed, as they are now.
+    public var changedRecords: [Item] = []
+
+    /// The records that were deleted: their names and change tags. Their types are not told.
+    public var deletedRecords: [Record] = []
+
+    /// The records of types that were not asked for. The service was seen to send some.
+    public var otherRecords: [Record] = []
+
+    /// The records that the service could not give, and those whose fields do not fit their type
+    /// (``CloudKitError/Code-swift.struct/decoding``).
+    public var failures: [CloudKitError]
+
+    /// Where the next page begins; to be stored with what was made of this one.
+    public var token: ZoneChangeToken
+
+    /// Whether the service has more now.
+    public var moreComing: Bool
+
+    /// Whether the newest changes come first.
+    public var isNewestFirst: Bool
+
+    /// Whether the page says nothing but where to go on.
+    public var isEmpty: Bool {
+        changedRecords.isEmpty && deletedRecords.isEmpty && otherRecords.isEmpty && failures.isEmpty
+    }
+
+    init(_ changes: ZoneChanges, _ types: [RecordReading<Item>]) {
+        deletedRecords = changes.deletedRecords
+        failures = changes.failures
+        token = changes.token
+        moreComing = changes.moreComing
+        isNewestFirst = changes.isNewestFirst
+        for record in changes.changedRecords {
+            guard let type = types.first(where: { $0.recordType == record.recordType }) else {
+                otherRecords.append(record)
+                continue
+            }
+            do throws(CloudKitError) {
+                changedRecords.append(try type.read(record))
+            } catch {
+                failures.append(error)
+            }
+        }
+    }
+}
+
+/// How the records of one type are read, where several types come in one feed.
+///
+/// ```swift
+/// enum Entry {
+///     case memo(StoredRecord<Memo>)
+///     case folder(StoredRecord<Folder>)
+/// }
+/// let types: [RecordReading<Entry>] = [.records(of: Memo.self, as: Entry.memo), .records(of: Folder.self, as: Entry.folder)]
+/// ```
+public struct RecordReading<Item: Sendable>: Sendable {
+    let recordType: String
+    let read: @Sendable (Record) throws(CloudKitError) -> Item
+
+    /// Reads the records of a type, and makes of each what stands for all types.
+    ///
+    /// - Parameters:
+    ///   - model: The type.
+    ///   - make: What to make of a record, such as a case of an enumeration.
+    /// - Returns: The reading.
+    public static func records<Model: CloudKitRecord>(
+        of model: Model.Type,
+        as make: @escaping @Sendable (StoredRecord<Model>) -> Item
+    ) -> RecordReading {
+        RecordReading(recordType: Model.recordType) { (record) throws(CloudKitError) in
+            make(try StoredRecord(record))
+        }
+    }
+}
+
+extension CloudKitDatabase {
+    /// Follows the changes to the records of one type in a custom zone.
+    ///
+    /// ```swift
+    /// for try await page in database.changes(to: Memo.self, inZone: notes, since: token) {
+    ///     for memo in page.changedRecords { store(memo.model, as: memo.recordName) }
+    ///     for memo in page.deletedRecords { remove(memo.recordName) }
+    ///     token = page.token
+    /// }
+    /// // {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW...","desiredRecordTypes":["Memo"]}]}
+    /// ```
+    ///
+    /// A record whose fields do not fit the type is among the page's ``TypedZoneChanges/failures``, which names record and field. The
+    /// token is one of the zone, not of the type: do not go on with it for another type.
+    ///
+    /// - Parameters:
+    ///   - model: The type of the records.
+    ///   - zone: The zone; in the shared database with its owner's name.
+    ///   - token: Where to go on; `nil` for the whole history.
+    ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
+    ///   - newestFirst: Whether the newest changes come first (`reverse`).
+    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
+    /// - Returns: The pages, not fetched yet. Their errors are those of
+    ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``.
+    public func changes<Model: CloudKitRecord>(
+        to model: Model.Type,
+        inZone zone: ZoneID,
+        since token: ZoneChangeToken? = nil,
+        desiredKeys: [String]? = nil,
+        newestFirst: Bool = false,
+        pageSize: Int? = nil
+    ) -> ChangePages<TypedZoneChanges<StoredRecord<Model>>> {
+        changes(
+            to: [RecordReading<StoredRecord<Model>>.records(of: model) { $0 }],
+            inZone: zone,
+            since: token,
+            desiredKeys: desiredKeys,
+            newestFirst: newestFirst,
+            pageSize: pageSize
+        )
+    }
+
+    /// Follows the changes to the records of several types in a custom zone.
+    ///
+    /// ```swift
+    /// enum Entry {
+    ///     case memo(StoredRecord<Memo>)
+    ///     case folder(StoredRecord<Folder>)
+    /// }
+    /// let entries = database.changes(
+    ///     to: [.records(of: Memo.self, as: Entry.memo), .records(of: Folder.self, as: Entry.folder)],
+    ///     inZone: notes,
+    ///     since: token
+    /// )
+    /// for try await page in entries {
+    ///     for entry in page.changedRecords {
+    ///         switch entry {
+    ///         case .memo(let memo): store(memo)
+    ///         case .folder(let folder): store(folder)
+    ///         }
+    ///     }
+    ///     token = page.token
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - types: The types, and what to make of the records of each.
+    ///   - zone: The zone; in the shared database with its owner's name.
+    ///   - token: Where to go on; `nil` for the whole history.
+    ///   - desiredKeys: The fields to fetch; all when `nil`.
+    ///   - newestFirst: Whether the newest changes come first (`reverse`).
+    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
+    /// - Returns: The pages, not fetched yet. Their errors are those of
+    ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``.
+    public func changes<Item: Sendable>(
+        to types: [RecordReading<Item>],
+        inZone zone: ZoneID,
+        since token: ZoneChangeToken? = nil,
+        desiredKeys: [String]? = nil,
+        newestFirst: Bool = false,
+        pageSize: Int? = nil
+    ) -> ChangePages<TypedZoneChanges<Item>> {
+        let options = ZoneChangesOptions(
+            desiredKeys: desiredKeys,
+            desiredRecordTypes: types.map(\.recordType),
+            newestFirst: newestFirst,
+            numbersAsStrings: false,
+            pageSize: pageSize
+        )
+        return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
+            (token) async throws(CloudKitError) in
+            TypedZoneChanges(try await fetchZoneChanges([(zone, token)], options)[0].get(), types)
+        }
+    }
+}
