@@ -103,7 +103,21 @@ import CloudKitWebServices
 ///
 /// ### Following changes
 /// - ``changes(since:pageSize:)``
-/// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:pageSize:)``
+/// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``
+/// - ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``
+/// - ``changes(to:inZone:since:desiredKeys:newestFirst:pageSize:)-(Model.Type,_,_,_,_,_)``
+/// - ``changes(to:inZone:since:desiredKeys:newestFirst:pageSize:)-([RecordReading<Item>],_,_,_,_,_)``
+///
+/// ### Being told of changes
+/// - ``save(_:)-(Subscription)``
+/// - ``save(_:)-([Subscription])``
+/// - ``fetchSubscriptions()``
+/// - ``fetchSubscription(_:)``
+/// - ``fetchSubscriptions(_:)``
+/// - ``update(_:)-(Subscription)``
+/// - ``deleteSubscription(_:)``
+/// - ``deleteSubscriptions(_:)``
+/// - ``notifications(apnsEnvironment:clientID:)``
 public struct CloudKitDatabase: Sendable {
     /// The container that the database is in.
     public let service: CloudKitService

@@ -56,6 +56,13 @@ public import OpenAPISwiftRuntime
 /// - ``accept(_:)-(ShareLink)``
 /// - ``accept(_:)-([ShareLink])``
 /// - ``ShareLink``
+///
+/// ### Pushes
+/// - ``notifications(apnsEnvironment:clientID:)``
+/// - ``notifications(of:)``
+/// - ``createDeviceToken(apnsEnvironment:clientID:)``
+/// - ``registerDeviceToken(_:)``
+/// - ``registerDeviceToken(_:apnsEnvironment:clientID:)``
 public struct CloudKitService: Sendable {
     /// The container's identifier, such as `iCloud.com.example.app`.
     public let containerIdentifier: String
@@ -75,6 +82,9 @@ public struct CloudKitService: Sendable {
 
     /// How many requests may be under way for one call.
     var concurrency: Int { tokenManager.sendsOneAtATime ? 1 : max(maximumConcurrentRequests, 1) }
+
+    /// What sends requests to other hosts than the service.
+    let transport: any ClientTransport
 
     /// What stands in the path of every operation on a database.
     func path(to scope: DatabaseScope) -> Operations.QueryRecords.Input.Path {
@@ -136,6 +146,7 @@ public struct CloudKitService: Sendable {
         self.tokenManager = tokenManager
         self.containerIdentifier = containerIdentifier
         self.environment = environment
+        self.transport = transport
         client = Client(
             serverURL: serverURL,
             transport: transport,

@@ -1,0 +1,162 @@
+import StreamingJSON
+
+/// A push that tells of a change somebody subscribed to.
+///
+/// ```swift
+/// for try await notification in service.notifications() {
+///     switch notification.change {
+///     case .record(let change): print(change.reason, change.recordName, change.recordFields["title"] ?? "")
+///     case .zone(let zone): try await follow(zone)
+///     case .database: try await followZones()
+///     case .other: break
+///     }
+/// }
+/// ```
+///
+/// A push is a hint, not a log: some get lost, several changes can come as one, and what it brings along may be pruned. Fetch what
+/// changed with a change token (``CloudKitDatabase/changes(since:pageSize:)``) whenever one comes, and once when you begin.
+///
+/// ## Topics
+///
+/// ### What happened
+/// - ``change-swift.property``
+/// - ``Change-swift.enum``
+/// - ``RecordChange``
+/// - ``subscriptionID``
+/// - ``databaseScope``
+///
+/// ### The push itself
+/// - ``init(_:)``
+/// - ``payload``
+/// - ``notificationID``
+/// - ``isPruned``
+public struct CloudKitNotification: Hashable, Sendable {
+    /// What happened, by the kind of the subscription.
+    public enum Change: Hashable, Sendable {
+        /// A query subscription: what happened to one record.
+        case record(RecordChange)
+        /// A zone subscription: something changed in this zone.
+        case zone(ZoneID)
+        /// A database subscription: something changed in some zone; in this one, where the push says so.
+        case database(ZoneID?)
+        /// A push of a kind that this version does not know, or none of CloudKit's; see ``CloudKitNotification/payload``.
+        case other
+    }
+
+    /// What happened to a record that a query subscription is about.
+    public struct RecordChange: Hashable, Sendable {
+        /// What was done to the record.
+        public var reason: Reason
+        /// The record's name.
+        public var recordName: String
+        /// The record's zone.
+        public var zoneID: ZoneID
+        /// Values of the fields that the subscription asks for (`NotificationInfo.additionalFields`), as far as the push has
+        /// room for them.
+        ///
+        /// Pushes carry values without types, so a date or a Boolean comes as a number.
+        public var recordFields: Record.Fields
+    }
+
+    /// What was done to a record.
+    public enum Reason: Hashable, Sendable {
+        /// It was made.
+        case created
+        /// It was changed.
+        case updated
+        /// It was deleted.
+        case deleted
+        /// A number that this version does not know, or none.
+        case unknown(Int64?)
+
+        init(_ number: Int64?) {
+            self =
+                switch number {
+                case 1: .created
+                case 2: .updated
+                case 3: .deleted
+                default: .unknown(number)
+                }
+        }
+    }
+
+    /// The push as it came.
+    public let payload: PushPayload
+
+    /// What happened.
+    public let change: Change
+
+    /// Reads a push, from the web courier or from Apple's push service.
+    ///
+    /// - Parameter payload: The push. What Apple's push service hands to an app is the same JSON.
+    public init(_ payload: PushPayload) {
+        self.payload = payload
+        let content = payload.content
+        if let query = content?.query, let recordName = query.recordName {
+            change = .record(
+                RecordChange(
+                    reason: Reason(query.reason),
+                    recordName: recordName,
+                    zoneID: query.zoneID ?? .default,
+                    recordFields: Record.Fields(query.fields ?? [:])
+                )
+            )
+        } else if let zoneID = content?.zone?.zoneID {
+            change = .zone(zoneID)
+        } else if let database = content?.database {
+            change = .database(database.zoneID)
+        } else {
+            change = .other
+        }
+    }
+
+    /// The push's own identifier.
+    public var notificationID: String? { payload.content?.notificationID }
+
+    /// The container in which something happened.
+    public var containerIdentifier: String? { payload.content?.containerIdentifier }
+
+    /// The name of the subscription that the push is from.
+    public var subscriptionID: String? { place?.subscriptionID }
+
+    /// The database in which something happened.
+    ///
+    /// Samples of native pushes number them 1 public, 2 private and 3 shared; 0, which CloudKit JS takes for public, is public here
+    /// as well. Which numbers the web courier sends is not known. ``subscriptionID`` is sure.
+    public var databaseScope: DatabaseScope? {
+        switch place?.databaseNumber {
+        case 0, 1: .public
+        case 2: .private
+        case 3: .shared
+        default: nil
+        }
+    }
+
+    /// Whether the push was too large, and lost the values of fields.
+    public var isPruned: Bool { payload.content?.isPruned ?? false }
+
+    private var place: PushPayload.Change? {
+        payload.content?.query ?? payload.content?.zone ?? payload.content?.database
+    }
+}
+
+extension PushPayload.Change {
+    /// The zone; the owner is named where it is somebody else.
+    fileprivate var zoneID: ZoneID? {
+        zoneName.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner == "_defaultOwner" ? nil : zoneOwner) }
+    }
+}
+
+extension Record.Fields {
+    /// Fields of values without types, which are taken for what they look like; in the order of their names.
+    fileprivate init(_ values: [String: JSONValue]) {
+        self.init()
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            let field: JSONValue = ["value": value]
+            guard let bytes = try? JSONWriter.bytes(of: field),
+                let read = try? JSONReader.read(FieldValue.self, from: bytes)
+            else { continue }
+            if case .verbatim(let verbatim) = read { self[name] = verbatim.value } else { self[name] = read }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+import CloudKitWebServices
+import OpenAPISwiftRuntime
+
+extension CloudKitDatabase {
+    /// Fetches the caller's subscriptions in the database.
+    ///
+    /// ```swift
+    /// let subscriptions = try await service.privateDatabase.fetchSubscriptions()
+    /// // GET /database/1/iCloud.com.example/development/private/subscriptions/list
+    /// ```
+    ///
+    /// Subscriptions that were made with a server-to-server key belong to the key, and only it sees them.
+    ///
+    /// - Returns: The subscriptions.
+    /// - Throws: ``CloudKitError``, also where the service lists an error in place of a subscription.
+    public func fetchSubscriptions() async throws(CloudKitError) -> [Subscription] {
+        let reply = try await service.call("listSubscriptions") { client in
+            let response = try await client.listSubscriptions(path: path).ok
+            return Reply(
+                try response.body.json.subscriptions ?? [],
+                operation: "listSubscriptions",
+                requestUUID: response.headers.xAppleRequestUUID
+            )
+        }
+        var subscriptions: [Subscription] = []
+        for result in reply.body {
+            subscriptions.append(try Result(result, in: reply.origin).get())
+        }
+        return subscriptions
+    }
+
+    /// Fetches one subscription.
+    ///
+    /// - Parameter subscriptionID: The subscription's name.
+    /// - Returns: The subscription.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such subscription.
+    public func fetchSubscription(_ subscriptionID: String) async throws(CloudKitError) -> Subscription {
+        try await fetchSubscriptions([subscriptionID])[0].get()
+    }
+
+    /// Fetches subscriptions by name.
+    ///
+    /// ```swift
+    /// let results = try await database.fetchSubscriptions(["new-articles", "notes"])
+    /// // POST /database/1/iCloud.com.example/development/private/subscriptions/lookup
+    /// // {"subscriptions":[{"subscriptionID":"new-articles"},{"subscriptionID":"notes"}]}
+    /// ```
+    ///
+    /// - Parameter subscriptionIDs: The names, as many as you like; they are sent 200 at a time.
+    /// - Returns: One result per name, in their order.
+    /// - Throws: The error of the first request, when it fails as a whole.
+    public func fetchSubscriptions(
+        _ subscriptionIDs: [String]
+    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
+        try await inBatches(ofSubscriptions: subscriptionIDs) {
+            $0
+        } send: { (batch) async throws(CloudKitError) in
+            try await service.call("lookupSubscriptions") { client in
+                let response = try await client.lookupSubscriptions(
+                    path: path,
+                    body: .json(.init(subscriptions: batch.map { .init(subscriptionID: $0) }))
+                ).ok
+                return Reply(
+                    try response.body.json.subscriptions ?? [],
+                    operation: "lookupSubscriptions",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
+            }
+        }
+    }
+
+    /// Saves a subscription: from now on a push tells of the changes that it is about.
+    ///
+    /// ```swift
+    /// let query = Query<Article> { Filter(\.isRead == false) }
+    /// try await database.save(Subscription("new-articles", to: query, firesOn: [.create]))
+    /// // POST /database/1/iCloud.com.example/development/private/subscriptions/modify
+    /// // {"operations":[{"operationType":"create","subscription":{"subscriptionID":"new-articles",
+    /// //   "subscriptionType":"query","query":{"recordType":"Article",…},"firesOn":["create"]}}]}
+    /// ```
+    ///
+    /// Saving a subscription whose name exists succeeds, so a program may save its subscriptions whenever it starts.
+    ///
+    /// - Parameter subscription: What to be told of.
+    /// - Returns: The subscription as the service has it.
+    /// - Throws: ``CloudKitError/Code-swift.struct/exists`` where another subscription of the caller is about the same
+    ///   changes: of query subscriptions the service takes one for each record type and set of events. It answers the second
+    ///   with an `INTERNAL_ERROR`, which is recognised by its reason.
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where the name or the events of a query subscription are missing.
+    @discardableResult
+    public func save(_ subscription: Subscription) async throws(CloudKitError) -> Subscription {
+        try await save([subscription])[0].get()
+    }
+
+    /// Saves subscriptions.
+    ///
+    /// - Parameter subscriptions: What to be told of, as many as you like; they are sent 200 at a time.
+    /// - Returns: One result per subscription, in their order.
+    /// - Throws: What ``save(_:)-(Subscription)`` throws for arguments; the error of the first request, when it fails as a
+    ///   whole.
+    public func save(
+        _ subscriptions: [Subscription]
+    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
+        for subscription in subscriptions { try subscription.check() }
+        return try await modifySubscriptions(subscriptions.map { SubscriptionOperation(.create, subscription: $0) })
+    }
+
+    /// Changes a subscription that exists.
+    ///
+    /// The service has the operation; what it does beyond replacing the subscription is not known, and Apple's own client never
+    /// sends it. ``save(_:)-(Subscription)`` does for most purposes.
+    ///
+    /// - Parameter subscription: The subscription, changed.
+    /// - Returns: The subscription as the service has it.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such subscription, and what
+    ///   ``save(_:)-(Subscription)`` throws.
+    @discardableResult
+    public func update(_ subscription: Subscription) async throws(CloudKitError) -> Subscription {
+        try subscription.check()
+        return try await modifySubscriptions([SubscriptionOperation(.update, subscription: subscription)])[0].get()
+    }
+
+    /// Deletes a subscription: no push tells of its changes any more.
+    ///
+    /// - Parameter subscriptionID: The subscription's name.
+    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such subscription.
+    public func deleteSubscription(_ subscriptionID: String) async throws(CloudKitError) {
+        _ = try await deleteSubscriptions([subscriptionID])[0].get()
+    }
+
+    /// Deletes subscriptions.
+    ///
+    /// ```swift
+    /// let results = try await database.deleteSubscriptions(["new-articles"])
+    /// // {"operations":[{"operationType":"delete","subscription":{"subscriptionID":"new-articles"}}]}
+    /// ```
+    ///
+    /// - Parameter subscriptionIDs: The names, as many as you like; they are sent 200 at a time.
+    /// - Returns: One result per name, in their order.
+    /// - Throws: The error of the first request, when it fails as a whole.
+    public func deleteSubscriptions(
+        _ subscriptionIDs: [String]
+    ) async throws(CloudKitError) -> [Result<Void, CloudKitError>] {
+        try await modifySubscriptions(
+            subscriptionIDs.map { SubscriptionOperation(.delete, subscription: Subscription(subscriptionID: $0)) }
+        ).map { $0.map { _ in } }
+    }
+
+    private func modifySubscriptions(
+        _ operations: [SubscriptionOperation]
+    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
+        try await inBatches(ofSubscriptions: operations) {
+            $0.subscription.subscriptionID
+        } send: { (batch) async throws(CloudKitError) in
+            try await service.call("modifySubscriptions") { client in
+                let response = try await client.modifySubscriptions(
+                    path: path,
+                    body: .json(.init(operations: batch))
+                ).ok
+                return Reply(
+                    try response.body.json.subscriptions ?? [],
+                    operation: "modifySubscriptions",
+                    requestUUID: response.headers.xAppleRequestUUID
+                )
+            }
+        }
+    }
+
+    /// Sends items in as many requests as needed, and gives one result for each, in their order.
+    private func inBatches<Item: Sendable>(
+        ofSubscriptions items: [Item],
+        named id: @escaping @Sendable (Item) -> String?,
+        send: @escaping @Sendable ([Item]) async throws(CloudKitError) -> Reply<[SubscriptionResult]>
+    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
+        try await BatchSender<Item, Subscription>(
+            items: items,
+            retrier: service.retrier,
+            parts: items.parts(ofAtMost: Self.batchSize),
+            concurrency: service.concurrency,
+            about: { error, item in
+                var error = error
+                error.item = id(item).map { .subscription(id: $0) } ?? error.item
+                return error
+            },
+            send: { (batch) async throws(CloudKitError) in
+                BatchResults.align(try await send(batch), with: batch.map(id)).map { $0.aboutSubscription() }
+            }
+        ).results()
+    }
+}
+
+extension SubscriptionResult: BatchItemResult {
+    /// Batches are put in order by name, of whatever kind it is.
+    var recordName: String? {
+        switch self {
+        case .subscription(let subscription): subscription.subscriptionID
+        case .failure(let error): error.subscriptionID
+        }
+    }
+
+    func result(requested name: String?, in origin: ResponseOrigin) -> Result<Subscription, CloudKitError> {
+        Result(self, requested: name, in: origin)
+    }
+}
+
+extension Result where Success == Subscription, Failure == CloudKitError {
+    fileprivate init(_ result: SubscriptionResult, requested id: String? = nil, in origin: ResponseOrigin) {
+        switch result {
+        case .subscription(let subscription):
+            self = .success(subscription)
+        case .failure(let failure):
+            let id = failure.subscriptionID ?? id
+            let error = CloudKitError(failure.response, item: id.map { .subscription(id: $0) }).from(origin)
+            self = .failure(error.namingSecondSubscription())
+        }
+    }
+
+    /// What batches say of a record, said of a subscription.
+    fileprivate func aboutSubscription() -> Self {
+        mapError { error in
+            guard case .record(let id)? = error.item else { return error }
+            var error = error
+            error.item = .subscription(id: id)
+            return error
+        }
+    }
+}
+
+extension CloudKitError {
+    /// The service has no code of its own for a second subscription to the same changes; this reason was observed.
+    fileprivate func namingSecondSubscription() -> CloudKitError {
+        guard code == .internalError, reason == "could not find subscription we just created" else { return self }
+        var error = self
+        error.code = .exists
+        error.message = """
+            Another subscription is about the same changes, under another name: the service takes one for each record type \
+            and set of events. Fetch the subscriptions and use that one, or delete it first.
+            """
+        return error
+    }
+}
+
+extension Subscription {
+    /// Finds what the service would not take, or would take for something else.
+    fileprivate func check() throws(CloudKitError) {
+        guard let subscriptionID, !subscriptionID.isEmpty else {
+            throw .invalidArgument("A subscription needs a name of your choice, its subscriptionID.")
+        }
+        let item = CloudKitError.Item.subscription(id: subscriptionID)
+        guard subscriptionType == .query else { return }
+        if query == nil {
+            throw .invalidArgument("A query subscription needs a query.", item: item)
+        }
+        if firesOn?.isEmpty ?? true {
+            throw .invalidArgument(
+                "A query subscription needs firesOn: which of create, update and delete it is about.",
+                item: item
+            )
+        }
+    }
+}

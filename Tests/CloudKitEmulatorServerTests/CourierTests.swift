@@ -1,0 +1,147 @@
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import CloudKitModel
+import Foundation
+import HTTPTypes
+import Logging
+import MistTesting
+import OpenAPISwiftAsyncHTTPClient
+import OpenAPISwiftRuntime
+import StreamingJSON
+import Testing
+
+/// Device tokens and the web courier over the wire.
+struct CourierTests {
+    /// Makes a token, and gives the path of the courier's address.
+    private func courier(of emulator: RunningEmulator) async throws -> String {
+        let reply = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
+        #expect(reply.status == 200)
+        let address = try #require(reply.json["webcourierURL"]?.stringValue.flatMap(URL.init(string:)))
+        #expect(address.host() == emulator.serverURL.host())
+        #expect(address.port == emulator.serverURL.port)
+        return address.path()
+    }
+
+    private func subscribe(_ emulator: RunningEmulator) async throws {
+        let reply = try await emulator.post(
+            "subscriptions/modify",
+            in: .private,
+            as: .user,
+            """
+            {"operations":[{"operationType":"create","subscription":{"subscriptionID":"s","subscriptionType":"query",\
+            "query":{"recordType":"Note"},"firesOn":["create"]}}]}
+            """
+        )
+        #expect(reply.json["subscriptions"]?[0]?["subscriptionID"] == "s")
+    }
+
+    private func save(_ name: String, in emulator: RunningEmulator) async throws {
+        _ = try await emulator.post(
+            "records/modify",
+            in: .private,
+            as: .user,
+            """
+            {"operations":[{"operationType":"create","record":{"recordName":"\(name)","recordType":"Note","fields":{}}}]}
+            """
+        )
+    }
+
+    @Test(arguments: EmulatorConnection.allCases)
+    func theCourierHoldsARequestUntilThereIsAPush(connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let path = try await courier(of: emulator)
+            try await subscribe(emulator)
+            let held = Task { try await emulator.send(.get, path, as: .nobody) }
+            await emulator.rules.waitForCouriers(1)
+            try await save("a", in: emulator)
+            let reply = try await held.value
+            #expect(reply.status == 200)
+            #expect(reply.json["ck"]?["qry"]?["rid"] == "a")
+            #expect(reply.json["ck"]?["cid"]?.stringValue == emulator.containerIdentifier)
+            // What came while nobody asked is there at once, in order.
+            for name in ["b", "c"] { try await save(name, in: emulator) }
+            for name in ["b", "c"] {
+                let reply = try await emulator.send(.get, path, as: .nobody)
+                #expect(reply.json["ck"]?["qry"]?["rid"] == .string(name))
+            }
+        }
+    }
+
+    @Test func nothingComesWhenTheTimeIsUp() async throws {
+        let clock = TestClock()
+        try await withCloudKitEmulator(clock: clock) { emulator in
+            let path = try await courier(of: emulator)
+            let held = Task {
+                try await emulator.send(HTTPRequest(method: .get, scheme: nil, authority: nil, path: path))
+            }
+            await clock.waitForSleepers()
+            clock.advance(by: 29)
+            #expect(clock.sleeperCount == 1)
+            clock.advance(by: 1)
+            let response = try await held.value
+            #expect(response.status == .ok)
+            #expect(response.body == [])
+            await emulator.rules.waitForCouriers(0)
+            #expect(clock.sleeperCount == 0)
+        }
+    }
+
+    @Test func otherAddressesAndMethodsAreRefused() async throws {
+        try await withCloudKitEmulator { emulator in
+            let path = try await courier(of: emulator)
+            #expect(
+                try await emulator.send(.get, path + "0", as: .nobody).refusal == "404 NOT_FOUND there is no such token"
+            )
+            #expect(try await emulator.send(.get, "/web-courier/", as: .nobody).status == 404)
+            let post = try await emulator.send(.post, path, as: .nobody)
+            #expect(post.status == 405)
+            #expect(post.headerFields[.allow] == "GET, OPTIONS")
+            #expect(
+                try await emulator.device("tokens/create", #"{"apnsEnvironment":"development"}"#).refusal
+                    == "400 BAD_REQUEST clientId is required"
+            )
+            let misplaced = try await emulator.post("tokens/create", in: .private, as: .user, "{}")
+            #expect(misplaced.status == 405)
+            #expect(misplaced.headerFields[.allow] == "OPTIONS")
+        }
+    }
+
+    @Test func aServerThatStopsEndsTheRequestsThatWait() async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let rules = try CloudKitEmulator()
+        let user = try rules.createUser()
+        let token = try rules.createDeviceToken(
+            in: "iCloud.test",
+            .development,
+            apnsEnvironment: "development",
+            clientID: "c",
+            as: .user(user)
+        )
+        let server = try CloudKitEmulatorServer(rules, configuration: .init(logger: logger))
+        let held = try await server.withRunningServer { address in
+            let held = Task {
+                try await AsyncHTTPClientTransport().send(
+                    HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/web-courier/\(token.courierID)"),
+                    body: nil,
+                    baseURL: address,
+                    operationID: "poll"
+                )
+            }
+            await rules.waitForCouriers(1)
+            return held
+        }
+        let (response, body) = try await held.value
+        #expect(response.status == .ok)
+        let bytes = if let body { try await [UInt8](collecting: body, upTo: 100) } else { [UInt8]() }
+        #expect(bytes == [])
+        await rules.waitForCouriers(0)
+    }
+}
+
+extension RunningEmulator {
+    /// Sends a POST to an endpoint of the device module.
+    fileprivate func device(_ endpoint: String, _ json: String) async throws -> Reply {
+        let path = "/device/1/\(containerIdentifier)/\(environment.rawValue)/\(endpoint)"
+        return try await send(.post, path, as: .user, nil, [:], Array(json.utf8))
+    }
+}
