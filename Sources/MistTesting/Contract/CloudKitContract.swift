@@ -33,6 +33,7 @@ public enum CloudKitContract {
         lookupRules, desiredKeysRules, numbersAsStringsRules,
         fieldValueRules, fieldTypeRules, encryptedFieldRules, referenceRules,
         zoneChangesRules, databaseChangesRules,
+        subscriptionRules, deviceTokenRules, pushRules,
         comparatorRules, filterRules, systemFieldRules, sortRules, pagingRules,
         sharingRules,
     ].flatMap(\.self)

@@ -18,6 +18,7 @@ public struct ContractSession: Sendable {
     let ending: String
     private var zones: [Place] = []
     private var records: [(place: Place, name: String)] = []
+    private var subscriptions: [(place: Place, id: String)] = []
 
     init(target: ContractTarget) {
         self.target = target
@@ -32,6 +33,9 @@ public struct ContractSession: Sendable {
 
     /// Deletes what the session made. What cannot be deleted stays: the rule's own outcome matters more.
     func cleanUp() async {
+        for (place, id) in subscriptions {
+            _ = try? await modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: place)
+        }
         for zone in zones {
             let operation: JSONValue = ["operationType": "delete", "zone": ["zoneID": zone.zoneID ?? .null]]
             _ = try? await post("zones/modify", ["operations": [operation]], in: zone)
@@ -44,6 +48,11 @@ public struct ContractSession: Sendable {
     /// Deletes a record when the session ends. Records in the session's zones go with the zones.
     mutating func willDelete(_ name: String, in place: Place) {
         records.append((place, name))
+    }
+
+    /// Deletes a subscription when the session ends.
+    mutating func willDelete(subscription id: String, in place: Place) {
+        subscriptions.append((place, id))
     }
 
     /// Deletes a zone when the session ends.

@@ -72,7 +72,7 @@ public struct ContractTarget: Sendable {
     public var indexDelay = Duration.zero
     /// Whether there is users/discover.
     public var servesUserDiscovery = true
-    /// Whether there are device tokens, which this package's emulator does not serve yet.
+    /// Whether there are device tokens and a web courier.
     public var servesDeviceTokens = true
     /// Whether the texts of reasons are compared where a rule knows one, or the codes alone.
     public var comparesReasons = true

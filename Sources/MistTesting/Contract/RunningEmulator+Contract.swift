@@ -34,7 +34,6 @@ extension RunningEmulator {
             emailAddress: emailAddress
         )
         target.serverKey = ContractTarget.ServerKey(keyID: serverKeyID, privateKeyPEM: serverKeyPEM)
-        target.servesDeviceTokens = false
         return target
     }
 }

@@ -1,0 +1,379 @@
+import HTTPTypes
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// subscriptions/list, lookup and modify.
+let subscriptionRules: [ContractRule] = [
+    ContractRule(270, "a query subscription is saved, listed and looked up as it was sent", "A") { session in
+        let (place, id) = (Place.privateDatabase, session.unique("query"))
+        let subscription = session.querySubscription(id, of: session.ownType, ["create", "delete"])
+        try await session.subscribe(id, subscription, in: place)
+        try await session.lookupSubscriptions([id], in: place).expectSubscriptions([.including(subscription.patterns)])
+        let list = try await session.get("subscriptions/list", in: place)
+        try list.require(list.subscriptionIDs.filter { $0 == id }.count == 1, "\(id) once")
+    },
+    ContractRule(271, "a zone subscription names its zone", "J") { session in
+        let (zone, id) = (try await session.makeZone(), session.unique("zone"))
+        let subscription = session.zoneSubscription(id, of: zone)
+        try await session.subscribe(id, subscription, in: .privateDatabase)
+        try await session.lookupSubscriptions([id], in: .privateDatabase).expectSubscriptions([
+            .including([
+                "subscriptionID": .value(.string(id)), "subscriptionType": "zone",
+                "zoneID": .including(["zoneName": .value(.string(zone.zoneName))]),
+            ])
+        ])
+    },
+    ContractRule(272, "saving a subscription again under its name succeeds, and it is there once", "L") { session in
+        let (place, id) = (Place.privateDatabase, session.unique("again"))
+        let subscription = session.querySubscription(id, of: session.ownType, ["create"])
+        for _ in 1...2 { try await session.subscribe(id, subscription, in: place) }
+        let list = try await session.get("subscriptions/list", in: place)
+        try list.require(list.subscriptionIDs.filter { $0 == id }.count == 1, "\(id) once")
+    },
+    ContractRule(273, "a second subscription to the same type and events fails in words of its own", "L") { session in
+        let (place, first, second) = (Place.privateDatabase, session.unique("first"), session.unique("second"))
+        let type = session.ownType
+        try await session.subscribe(first, session.querySubscription(first, of: type, ["create", "update"]), in: place)
+        session.willDelete(subscription: second, in: place)
+        try await session.modifySubscriptions(
+            [("create", session.querySubscription(second, of: type, ["update", "create"]))],
+            in: place
+        ).expectSubscriptions([
+            .including([
+                "subscriptionID": .value(.string(second)), "serverErrorCode": "INTERNAL_ERROR",
+                "reason": .reason("could not find subscription we just created"),
+            ])
+        ])
+        let list = try await session.get("subscriptions/list", in: place)
+        try list.require(!list.subscriptionIDs.contains(second), "no \(second)")
+    },
+    ContractRule(273, "subscriptions to one type with other events stand beside each other", "L") { session in
+        let place = Place.privateDatabase
+        for events in [["create"], ["update"], ["create", "update"]] {
+            let id = session.unique(events.joined(separator: "-"))
+            try await session.subscribe(id, session.querySubscription(id, of: session.ownType, events), in: place)
+        }
+    },
+    ContractRule(274, "the deletion of a subscription is answered with its bare name", "L") { session in
+        let (place, id) = (Place.privateDatabase, session.unique("gone"))
+        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: place)
+        try await session.modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: place)
+            .expectSubscriptions([["subscriptionID": .value(.string(id))]])
+        let list = try await session.get("subscriptions/list", in: place)
+        try list.require(!list.subscriptionIDs.contains(id), "no \(id)")
+        try await session.lookupSubscriptions([id], in: place).expectSubscriptions([
+            .subscriptionFailure(id, "NOT_FOUND")
+        ])
+    },
+    ContractRule(275, "lookups and operations are answered each in its place", "A") { session in
+        let (place, id, none) = (Place.privateDatabase, session.unique("here"), session.unique("none"))
+        session.willDelete(subscription: id, in: place)
+        try await session.modifySubscriptions(
+            [
+                ("create", ["subscriptionID": .string(none), "subscriptionType": "query"]),
+                ("create", session.querySubscription(id, of: session.ownType, ["create"])),
+            ],
+            in: place
+        ).expectSubscriptions([
+            .subscriptionFailure(none, "BAD_REQUEST"),
+            .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode"]),
+        ])
+        try await session.lookupSubscriptions([none, id], in: place).expectSubscriptions([
+            .subscriptionFailure(none, "NOT_FOUND"),
+            .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode"]),
+        ])
+    },
+    ContractRule(276, "deleting a subscription that is not there is its failure, or none", "U") { session in
+        let none = session.unique("none")
+        try await session.modifySubscriptions([("delete", ["subscriptionID": .string(none)])], in: .privateDatabase)
+            .expectSubscriptions([
+                .anyOf([.subscriptionFailure(none, "NOT_FOUND"), ["subscriptionID": .value(.string(none))]])
+            ])
+    },
+    ContractRule(277, "subscriptions are the caller's own", "AI", requires: [.user, .secondUser]) { session in
+        let (place, id) = (Place.publicDatabase(as: .user), session.unique("own"))
+        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: place)
+        let list = try await session.get("subscriptions/list", in: place.seen(by: .secondUser))
+        try list.require(!list.subscriptionIDs.contains(id), "no \(id)")
+    },
+    ContractRule(277, "a subscription made with a key belongs to the key", "L", requires: [.user, .serverKey]) {
+        session in
+        let (place, id) = (Place.publicDatabase(as: .serverKey), session.unique("key"))
+        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: place)
+        let own = try await session.get("subscriptions/list", in: place)
+        try own.require(own.subscriptionIDs.contains(id), "\(id)")
+        let others = try await session.get("subscriptions/list", in: place.seen(by: .user))
+        try others.require(!others.subscriptionIDs.contains(id), "no \(id)")
+    },
+    ContractRule(278, "subscriptions need a user or a key", "AI", requires: []) { session in
+        for place in [Place.publicDatabase(as: .apiToken), Place(scope: "private", identity: .apiToken)] {
+            try await session.get("subscriptions/list", in: place).expectError("AUTHENTICATION_REQUIRED")
+        }
+    },
+    ContractRule(279, "a request changes at most 200 subscriptions", "AI") { session in
+        let operations = (0...200).map { ("delete", JSONValue.object(["subscriptionID": .string("s\($0)")])) }
+        try await session.modifySubscriptions(operations, in: .privateDatabase)
+            .expectError("BAD_REQUEST", "LIMIT_EXCEEDED")
+    },
+]
+
+/// tokens/create and tokens/register.
+let deviceTokenRules: [ContractRule] = [
+    ContractRule(
+        280,
+        "a device token comes with the address of the web courier",
+        "JL",
+        requires: [.user, .deviceTokens]
+    ) {
+        session in
+        let reply = try await session.createToken(as: .user)
+        try reply.expect(
+            .including(
+                ["apnsEnvironment": "development", "apnsToken": .text, "webcourierURL": .text],
+                without: ["serverErrorCode"]
+            )
+        )
+    },
+    ContractRule(281, "a device token can be registered", "JL", requires: [.user, .deviceTokens]) { session in
+        let client = session.unique("client")
+        let token = try await session.createToken(client, as: .user).text("apnsToken")
+        let body: JSONValue = [
+            "apnsEnvironment": "development", "apnsToken": .string(token), "clientId": .string(client),
+        ]
+        let reply = try await session.device("tokens/register", body, as: .user)
+        try reply.require(reply.status == 200, "200")
+    },
+    ContractRule(
+        282,
+        "an environment of the push service that there is not is refused",
+        "I",
+        requires: [.user, .deviceTokens]
+    ) {
+        session in
+        let body: JSONValue = ["apnsEnvironment": "staging", "clientId": "c"]
+        try await session.device("tokens/create", body, as: .user).expectError("BAD_REQUEST")
+    },
+]
+
+/// What subscriptions tell by way of the web courier.
+let pushRules: [ContractRule] = [
+    ContractRule(
+        283,
+        "a query subscription tells of records that match, with what was done",
+        "JPI",
+        requires: [.user, .deviceTokens]
+    ) {
+        session in
+        let (zone, type) = (try await session.makeZone(), session.ownType)
+        try await session.save("before", ["title": "wanted"], in: zone, type: type)
+        let id = session.unique("query")
+        guard case .object(var subscription) = session.querySubscription(id, of: type, ["create", "update", "delete"])
+        else { return }
+        subscription["query"] = [
+            "recordType": .string(type),
+            "filterBy": [.filter("EQUALS", "title", "wanted")],
+        ]
+        subscription["zoneID"] = zone.zoneID
+        let courier = try await session.courier(as: .user)
+        try await session.subscribe(id, .object(subscription), in: .privateDatabase)
+        try await session.save("other", ["title": "unwanted"], in: zone, type: type)
+        try await session.save("a", ["title": "wanted"], in: zone, type: type)
+        try await session.push(from: courier).expect(.queryPush(id, zone.zoneName, "a", 1))
+        try await session.modify([.forceUpdateOf("a", ["count": 1], type: type)], in: zone)
+            .expectRecords([.including(["recordName": "a"], without: ["serverErrorCode"])])
+        try await session.push(from: courier).expect(.queryPush(id, zone.zoneName, "a", 2))
+        try await session.modify([.forceDelete("other"), .forceDelete("a")], in: zone)
+            .expectRecords([.deleted("other"), .deleted("a")])
+        try await session.push(from: courier).expect(.queryPush(id, zone.zoneName, "a", 3))
+    },
+    ContractRule(
+        284,
+        "a zone subscription tells of its zone, and of no other",
+        "JPI",
+        requires: [.user, .deviceTokens]
+    ) { session in
+        let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
+        let courier = try await session.courier(as: .user)
+        for place in [zone, other] {
+            let id = session.unique("zone-\(place.zoneName)")
+            try await session.subscribe(id, session.zoneSubscription(id, of: place), in: .privateDatabase)
+        }
+        for place in [other, zone] {
+            try await session.save("a", in: place)
+            try await session.push(from: courier).expect(
+                .push([
+                    "fet": .including([
+                        "sid": .value(.string(session.unique("zone-\(place.zoneName)"))),
+                        "zid": .value(.string(place.zoneName)), "zoid": .text, "dbs": .wholeNumber,
+                    ])
+                ])
+            )
+        }
+    },
+    ContractRule(
+        285,
+        "the courier's address needs no credentials, and another is none",
+        "JI",
+        requires: [.user, .deviceTokens]
+    ) { session in
+        let courier = try await session.courier(as: .user)
+        let reply = try await session.askCourier(courier + "0")
+        try reply.require((400..<500).contains(reply.status), "a refusal")
+    },
+]
+
+// MARK: - What the rules say
+
+extension ContractSession {
+    /// A record type that only this session uses.
+    var ownType: String { "Contract\(ending)" }
+
+    func querySubscription(_ id: String, of type: String, _ events: [String]) -> JSONValue {
+        [
+            "subscriptionID": .string(id), "subscriptionType": "query",
+            "query": ["recordType": .string(type)],
+            "firesOn": .array(events.map(JSONValue.string)),
+        ]
+    }
+
+    func zoneSubscription(_ id: String, of zone: Place) -> JSONValue {
+        ["subscriptionID": .string(id), "subscriptionType": "zone", "zoneID": zone.zoneID ?? .null]
+    }
+
+    func modifySubscriptions(
+        _ operations: [(type: String, subscription: JSONValue)],
+        in place: Place
+    ) async throws -> ContractReply {
+        let operations = operations.map { operation -> JSONValue in
+            ["operationType": .string(operation.type), "subscription": operation.subscription]
+        }
+        return try await post("subscriptions/modify", ["operations": .array(operations)], in: place)
+    }
+
+    /// Saves a subscription, which must succeed.
+    mutating func subscribe(_ id: String, _ subscription: JSONValue, in place: Place) async throws {
+        willDelete(subscription: id, in: place)
+        try await modifySubscriptions([("create", subscription)], in: place).expectSubscriptions([
+            .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode", "reason"])
+        ])
+    }
+
+    func lookupSubscriptions(_ ids: [String], in place: Place) async throws -> ContractReply {
+        let subscriptions = ids.map { JSONValue.object(["subscriptionID": .string($0)]) }
+        return try await post("subscriptions/lookup", ["subscriptions": .array(subscriptions)], in: place)
+    }
+
+    /// Sends a request to the device module.
+    func device(_ endpoint: String, _ body: JSONValue, as identity: Place.Identity) async throws -> ContractReply {
+        var request = try request(endpoint, body, in: .publicDatabase(as: identity))
+        request.path = "/device/1/\(target.containerIdentifier)/\(target.environment)/\(endpoint)"
+        return try await send(request)
+    }
+
+    func createToken(_ client: String? = nil, as identity: Place.Identity) async throws -> ContractReply {
+        let client = client ?? unique("client")
+        let body: JSONValue = ["apnsEnvironment": "development", "clientId": .string(client)]
+        return try await device("tokens/create", body, as: identity)
+    }
+
+    /// Makes a token, registers it, and returns the courier's address.
+    func courier(as identity: Place.Identity) async throws -> String {
+        let client = unique("client")
+        let reply = try await createToken(client, as: identity)
+        let body: JSONValue = [
+            "apnsEnvironment": "development", "apnsToken": .string(try reply.text("apnsToken")),
+            "clientId": .string(client),
+        ]
+        _ = try await device("tokens/register", body, as: identity)
+        return try reply.text("webcourierURL")
+    }
+
+    /// Asks the courier once.
+    func askCourier(_ address: String) async throws -> ContractReply {
+        guard let url = URL(string: address), let host = url.host(), let scheme = url.scheme,
+            let server = URL(string: "\(scheme)://\(host)\(url.port.map { ":\($0)" } ?? "")")
+        else {
+            throw ContractViolation(
+                rule: "",
+                request: "GET \(address)",
+                expected: "an address",
+                got: address,
+                difference: "webcourierURL: expected an address, got \(address)"
+            )
+        }
+        let query = url.query(percentEncoded: true).map { "?\($0)" } ?? ""
+        let path = url.path(percentEncoded: true) + query
+        let (response, body) = try await target.transport.send(
+            HTTPRequest(method: .get, scheme: nil, authority: nil, path: path),
+            body: nil,
+            baseURL: server,
+            operationID: "contract"
+        )
+        let bytes: [UInt8] = if let body { try await Array(collecting: body, upTo: 1 << 20) } else { [] }
+        return ContractReply(
+            request: "GET (the courier's address)",
+            status: response.status.code,
+            headers: response.headerFields,
+            bytes: bytes,
+            comparesReasons: target.comparesReasons
+        )
+    }
+
+    /// Waits for a push: answers without bytes only keep the connection alive.
+    func push(from courier: String) async throws -> ContractReply {
+        var reply = try await askCourier(courier)
+        for _ in 0..<20 where reply.status == 200 && reply.bytes.isEmpty { reply = try await askCourier(courier) }
+        return reply
+    }
+}
+
+extension Operation {
+    fileprivate static func forceUpdateOf(_ recordName: String, _ fields: Fields, type: String) -> Operation {
+        Operation("forceUpdate", recordName, fields, type: type)
+    }
+}
+
+extension ContractReply {
+    fileprivate var subscriptionIDs: [String] {
+        (body?["subscriptions"]?.arrayValue ?? []).compactMap { $0["subscriptionID"]?.stringValue }
+    }
+
+    /// The reply succeeds and holds these subscriptions or failures, in this order.
+    fileprivate func expectSubscriptions(_ patterns: [JSONPattern]) throws {
+        try expect(.including(["subscriptions": .array(patterns)], without: ["serverErrorCode"]))
+    }
+}
+
+extension JSONValue {
+    fileprivate var patterns: [String: JSONPattern] { (objectValue ?? [:]).mapValues(JSONPattern.value) }
+}
+
+extension JSONPattern {
+    fileprivate static func subscriptionFailure(_ id: String, _ codes: String...) -> JSONPattern {
+        .including([
+            "subscriptionID": .value(.string(id)),
+            "serverErrorCode": .anyOf(codes.map { .value(.string($0)) }),
+            "reason": .text,
+        ])
+    }
+
+    /// A push of the service.
+    fileprivate static func push(_ content: [String: JSONPattern]) -> JSONPattern {
+        .including(["ck": .including(content.merging(["cid": .text, "nid": .text]) { $1 })])
+    }
+
+    fileprivate static func queryPush(_ id: String, _ zone: String, _ record: String, _ reason: Int64) -> JSONPattern {
+        push([
+            "qry": .including([
+                "sid": .value(.string(id)), "zid": .value(.string(zone)), "zoid": .text,
+                "rid": .value(.string(record)), "fo": .value(.integer(reason)), "dbs": .wholeNumber,
+            ])
+        ])
+    }
+}
