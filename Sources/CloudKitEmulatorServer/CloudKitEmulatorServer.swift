@@ -30,9 +30,8 @@ public import OpenAPISwiftRuntime
 ///
 /// ## Endpoints that this release does not serve
 ///
-/// `records/resolve`, `records/accept`, `users/discover`, `users/lookup/email`, `users/lookup/id`,
-/// `users/lookup/contacts`, `assets/upload`, `assets/rereference`, and the page behind `redirectURL`. They answer as the
-/// service answers an endpoint it does not have: 404, `NOT_FOUND`, `could not find handler for endpoint`.
+/// `assets/upload`, `assets/rereference`, and the page behind `redirectURL`. They answer as the service answers an endpoint
+/// it does not have: 404, `NOT_FOUND`, `could not find handler for endpoint`.
 ///
 /// ## The web courier
 ///
