@@ -32,6 +32,7 @@ extension RecordWriter {
     func share(ofRecord name: String, parent: String?) throws -> Int64? {
         if let share = try ShareRow.fetch(ofZone: zone.id, db) { return share.id }
         if let share = try ShareRow.fetch(ofRoot: name, zone: zone.id, db) { return share.id }
+        if let own = try ShareRow.fetch(named: name, zone: zone.id, db) { return own.id }
         return try parent.flatMap { try share(ofMember: $0) }
     }
 

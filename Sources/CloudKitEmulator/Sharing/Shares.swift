@@ -212,7 +212,13 @@ extension RecordWriter {
             guard let name = share.root, let root = try RecordRow.fetch(name, in: zone, db), !root.isDeleted else {
                 return
             }
-            _ = try rewrite(root) { $0.share = nil }
+            let parent = try rewrite(root) { $0.share = nil }.content().parent
+            // What was a root of its own may be below another one.
+            try setMembership(
+                of: root.id,
+                named: root.name,
+                in: self.share(ofRecord: root.name, parent: parent?.recordName)
+            )
         } else if let share = try ShareRow.fetch(ofRoot: row.name, zone: zone.id, db) {
             try end(share)
             if let own = try RecordRow.fetch(share.name, in: zone, db), !own.isDeleted { _ = try delete(own) }
@@ -338,7 +344,7 @@ extension SharePermission {
 extension Participant {
     /// Whether both are one person's part in a share.
     fileprivate func isSame(as other: Participant) -> Bool {
-        if let participantID, let other = other.participantID { return participantID == other }
+        if let participantID, participantID == other.participantID { return true }
         if let name = userIdentity?.userRecordName, let other = other.userIdentity?.userRecordName {
             return name == other
         }

@@ -5,19 +5,6 @@ import Testing
 
 /// Random records and queries, answered by the emulator and by a few lines that look at every record.
 struct QueryOracleTests {
-    /// A small generator whose seed can be given again.
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private struct Item {
         var name: String
         var n: Int64?
@@ -35,7 +22,7 @@ struct QueryOracleTests {
 
     private static let letters = ["a", "ab", "abc", "b", "ba", "é", ""]
 
-    private func randomItem(_ name: String, _ generator: inout Generator) -> Item {
+    private func randomItem(_ name: String, _ generator: inout SeededGenerator) -> Item {
         Item(
             name: name,
             n: Bool.random(using: &generator) ? Int64.random(in: -3...3, using: &generator) : nil,
@@ -47,7 +34,7 @@ struct QueryOracleTests {
         )
     }
 
-    private func randomFilter(_ generator: inout Generator) -> (QueryFilter, (Item) -> Bool) {
+    private func randomFilter(_ generator: inout SeededGenerator) -> (QueryFilter, (Item) -> Bool) {
         let number = Int64.random(in: -3...3, using: &generator)
         let word = Self.letters.randomElement(using: &generator) ?? ""
         let words = [word, Self.letters.randomElement(using: &generator) ?? ""]
@@ -90,7 +77,7 @@ struct QueryOracleTests {
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
     func theEmulatorFindsWhatAnybodyWouldFind(seed: UInt64) throws {
         print("seed \(seed)")
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator(state: seed)
         let world = try World()
         var items: [Item] = []
         for index in 0..<60 {

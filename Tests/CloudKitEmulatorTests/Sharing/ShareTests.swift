@@ -1,0 +1,174 @@
+import CloudKitEmulator
+import CloudKitModel
+import Testing
+
+/// What the service refuses and does about shares beyond what the client's story shows.
+struct ShareTests {
+    private func share(of root: String, tag: String?, named name: String? = nil, type: String = "cloudkit.share")
+        -> RecordOperation
+    {
+        var record = Record(recordType: type, recordName: name)
+        record.forRecord = RecordVersion(recordName: root, recordChangeTag: tag)
+        return RecordOperation(.create, record: record)
+    }
+
+    @Test func aRecordAndItsShareAreSavedInOneAtomicRequest() throws {
+        let world = try World()
+        var root = Record(recordType: "Note", recordName: "A")
+        root.createShortGUID = true
+        let results = try world.emulator.modifyRecords(
+            [RecordOperation(.create, record: root), share(of: "A", tag: nil, named: "S")],
+            in: world.privateDatabase,
+            zoneID: World.notes,
+            atomic: true,
+            as: .user(world.ann)
+        ).records.map { try $0.get() }
+        #expect(results[1].shortGUID == results[0].shortGUID)
+        #expect(results[1].shortGUID?.count == 25)
+        #expect(results[1].currentUserParticipant == results[1].owner)
+        let lookup = try world.emulator.lookupRecords(
+            [RecordLookup(recordName: "A")],
+            in: world.privateDatabase,
+            zoneID: World.notes,
+            as: .user(world.ann)
+        )
+        #expect(try lookup.records[0].get().share?.recordName == "S")
+    }
+
+    @Test func whatIsNoShareOfAnythingIsRefused() throws {
+        let world = try World()
+        try world.modify(.note(.create, "A"))
+        let missing = "Cannot share - no such record exists to share"
+        #expect(try world.modify(share(of: "B", tag: "1", named: "S")) == ["S! BAD_REQUEST \(missing)"])
+        #expect(
+            try world.modify(share(of: "A", tag: "1", named: "S", type: "cloudKit.share")) == [
+                "S! BAD_REQUEST \(missing)"
+            ]
+        )
+        #expect(
+            try world.modify(share(of: "A", tag: "0", named: "S")) == [
+                "S! CONFLICT client oplock error updating record"
+            ]
+        )
+        #expect(
+            try world.modify(share(of: "A", tag: nil, named: "S"))
+                == ["S! BAD_REQUEST forRecord needs the recordChangeTag of the record"]
+        )
+        var odd = share(of: "A", tag: "1", named: "S")
+        odd.record.publicPermission = .unknown
+        #expect(try world.modify(odd) == ["S! BAD_REQUEST 'UNKNOWN' is no publicPermission"])
+        odd.record.publicPermission = .readOnly
+        odd.record.participants = [Participant(type: .user, permission: .readOnly)]
+        #expect(
+            try world.modify(odd)
+                == ["S! BAD_REQUEST a participant needs a userIdentity with a lookupInfo or a userRecordName"]
+        )
+        odd.record.participants = [.invited(.emailAddress("a@b.c")), .invited(.emailAddress("A@B.C"))]
+        #expect(try world.modify(odd) == ["S! BAD_REQUEST a participant is in the list twice"])
+        #expect(try world.contents() == ["A@1 {}"])
+        #expect(
+            try world.modify([share(of: "A", tag: "1", named: "S")], zoneID: nil)
+                == ["S! BAD_REQUEST Cannot share - records of zone '_defaultZone' cannot be shared"]
+        )
+        #expect(try world.modify(share(of: "A", tag: "1", named: "S")) == ["S@2 {}"])
+        #expect(try world.modify(share(of: "A", tag: "3", named: "T")) == ["T! EXISTS record 'A' is shared already"])
+    }
+
+    @Test func aZoneIsSharedAsAWhole() throws {
+        let world = try World()
+        try world.modify(.note(.create, "A"))
+        var share = Record(recordType: "cloudkit.share", recordName: "cloudkit.zoneshare")
+        share.publicPermission = .readWrite
+        let results = try world.emulator.modifyRecords(
+            [RecordOperation(.create, record: share)],
+            in: world.privateDatabase,
+            zoneID: World.notes,
+            as: .user(world.ann)
+        ).records
+        let shortGUID = try #require(try results[0].get().shortGUID)
+        let accepted = try world.emulator.acceptShares(
+            [ShortGUID(shortGUID)],
+            in: world.publicDatabase,
+            as: .user(world.ben)
+        )
+        let zone = try #require(try accepted[0].get().zoneID)
+        #expect(try accepted[0].get().rootRecordName == nil)
+        let written = try world.emulator.modifyRecords(
+            [.note(.create, "B"), .note(.forceDelete, "A")],
+            in: world.sharedDatabase,
+            zoneID: zone,
+            as: .user(world.ben)
+        ).records.map(summary)
+        #expect(written == ["B@4 {}", "A deleted"])
+        #expect(try world.contents() == ["cloudkit.zoneshare@3 {}", "B@4 {}"])
+    }
+
+    @Test func anAdministratorInvitesOthers() throws {
+        let world = try World()
+        let cid = try world.emulator.createUser()
+        try world.modify(.note(.create, "A"))
+        var share = share(of: "A", tag: "1", named: "S")
+        share.record.participants = [.invited(.userRecordName(world.ben), permission: .readWrite)]
+        share.record.participants?[0].type = .administrator
+        try world.modify(share)
+        let zone = ZoneID(zoneName: "Notes", ownerRecordName: world.ann)
+        let shortGUID = try #require(try world.shortGUID(of: "S"))
+        _ = try world.emulator.acceptShares([shortGUID], in: world.publicDatabase, as: .user(world.ben))
+        var change = Record(recordName: "S", recordType: "cloudkit.share")
+        change.participants = [.invited(.userRecordName(world.ben)), .invited(.userRecordName(cid))]
+        let changed = try world.emulator.modifyRecords(
+            [RecordOperation(.forceUpdate, record: change)],
+            in: world.sharedDatabase,
+            zoneID: zone,
+            as: .user(world.ben)
+        ).records[0].get()
+        #expect(changed.participants?.map(\.userIdentity?.userRecordName) == [world.ann, world.ben, cid])
+        let resolved = try world.emulator.resolveShares([shortGUID], in: world.publicDatabase, as: .user(cid))
+        #expect(try resolved[0].get().participantStatus == .invited)
+    }
+
+    @Test func sharesAreForPeopleOnThePublicAddress() throws {
+        let world = try World()
+        let shortGUIDs = [ShortGUID("0nothing")]
+        #expect(
+            refusal { try world.emulator.resolveShares(shortGUIDs, in: world.privateDatabase, as: .user(world.ann)) }
+                == "BAD_REQUEST endpoint not applicable in the database type 'privatedb'"
+        )
+        #expect(
+            refusal { try world.emulator.acceptShares(shortGUIDs, in: world.publicDatabase, as: .anonymous) }
+                == "AUTHENTICATION_REQUIRED request needs authorization"
+        )
+        #expect(
+            refusal {
+                try world.emulator.acceptShares(shortGUIDs, in: world.publicDatabase, as: .serverKey(keyID: "k"))
+            }
+                == "AUTHENTICATION_FAILED Authentication failed"
+        )
+    }
+
+    @Test func aFeedOfASharedZoneGoesForwardsOnly() throws {
+        let world = try World()
+        try world.modify(.note(.create, "A"))
+        var share = share(of: "A", tag: "1", named: "S")
+        share.record.publicPermission = .readOnly
+        try world.modify(share)
+        let shortGUID = try #require(try world.shortGUID(of: "S"))
+        _ = try world.emulator.acceptShares([shortGUID], in: world.publicDatabase, as: .user(world.ben))
+        let request = ZoneChangesRequest(zoneID: ZoneID(zoneName: "Notes", ownerRecordName: world.ann), reverse: true)
+        #expect(
+            refusal { try world.emulator.fetchRecordChanges(request, in: world.sharedDatabase, as: .user(world.ben)) }
+                == "BAD_REQUEST the feed of a shared zone goes forwards only"
+        )
+    }
+}
+
+extension World {
+    fileprivate func shortGUID(of name: String) throws -> ShortGUID? {
+        try emulator.lookupRecords(
+            [RecordLookup(recordName: name)],
+            in: privateDatabase,
+            zoneID: Self.notes,
+            as: .user(ann)
+        ).records[0].get().shortGUID.map { ShortGUID($0) }
+    }
+}

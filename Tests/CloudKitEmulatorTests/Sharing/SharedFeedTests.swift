@@ -1,0 +1,211 @@
+import CloudKitEmulator
+import CloudKitModel
+import Testing
+
+/// Ann writes, moves, deletes and shares records at random; Ben, who accepts and leaves, hears of it by feeds alone.
+struct SharedFeedTests {
+    @Test(arguments: 0..<12)
+    func whatAParticipantIsToldAddsUpToWhatIsShared(seed: UInt64) throws {
+        var story = try Story(seed: seed)
+        for step in 0..<120 {
+            let act = try story.act()
+            try story.listen()
+            let (heard, shared) = (story.heard, try story.shared())
+            #expect(heard == shared, "seed \(seed), step \(step): \(act)")
+            guard heard == shared else { return }
+        }
+        // Whoever comes anew is told the same.
+        let all = story.heard
+        story.forget()
+        try story.listen()
+        #expect(story.heard == all, "seed \(seed), from the start")
+    }
+
+    @Test func whatIsSeenIsWhatCanBeLookedUpAndQueried() throws {
+        for seed in 100..<106 {
+            var story = try Story(seed: UInt64(seed))
+            for _ in 0..<60 { _ = try story.act() }
+            try story.listen()
+            #expect(try story.found() == story.heard.keys.filter { !$0.hasPrefix("share") }.sorted(), "seed \(seed)")
+        }
+    }
+}
+
+private struct Story {
+    let world: World
+    var generator: SeededGenerator
+    /// What Ben knows: names and change tags.
+    private(set) var heard: [String: String] = [:]
+    private var databaseToken: String?
+    private var zoneToken: String?
+    /// The root of each share that was made, and its short GUID.
+    private var roots: [String: (root: String, shortGUID: String)] = [:]
+    private static let names = (0..<10).map { "r\($0)" }
+    private let zone: ZoneID
+
+    init(seed: UInt64) throws {
+        world = try World()
+        generator = SeededGenerator(state: seed)
+        zone = ZoneID(zoneName: World.notes.zoneName, ownerRecordName: world.ann)
+    }
+
+    // MARK: What happens
+
+    mutating func act() throws -> String {
+        let name = Self.names.randomElement(using: &generator) ?? ""
+        let records = try records()
+        switch Int.random(in: 0..<12, using: &generator) {
+        case 0...4:
+            var record = Record(recordName: name, recordType: "Note", fields: ["n": .int64(Int64(heard.count))])
+            let parent = Self.names.randomElement(using: &generator) ?? ""
+            if Bool.random(using: &generator), !isAbove(name, parent, in: records) {
+                record.parent = Reference(recordName: parent)
+            }
+            return "save \(name) below \(record.parent?.recordName ?? "nothing"): \(try annDoes(.forceReplace, record))"
+        case 5:
+            return "delete \(name): \(try annDoes(.forceDelete, Record(recordName: name)))"
+        case 6, 7:
+            guard let tag = records[name]?.recordChangeTag else { return "nothing to share" }
+            let share = "share \(roots.count)"
+            var record = Record(recordName: share, recordType: "cloudkit.share")
+            record.forRecord = RecordVersion(recordName: name, recordChangeTag: tag)
+            record.participants = [.invited(.userRecordName(world.ben))]
+            let result = try annDoes(.create, record)
+            if let shortGUID = try self.records()[share]?.shortGUID { roots[share] = (name, shortGUID) }
+            return "share \(name) as \(share): \(result)"
+        case 8:
+            let share = roots.keys.sorted().randomElement(using: &generator) ?? ""
+            return "stop \(share): \(try annDoes(.forceDelete, Record(recordName: share)))"
+        case 9:
+            guard let share = roots.keys.sorted().randomElement(using: &generator), records[share] != nil else {
+                return "-"
+            }
+            var record = Record(recordName: share, recordType: "cloudkit.share")
+            record.participants = Bool.random(using: &generator) ? [] : [.invited(.userRecordName(world.ben))]
+            return "set \(share)'s participants: \(try annDoes(.forceUpdate, record))"
+        case 10:
+            let share = heard.keys.filter { $0.hasPrefix("share") }.sorted().randomElement(using: &generator)
+            guard let share else { return "nothing to leave" }
+            _ = try world.emulator.modifyRecords(
+                [RecordOperation(.forceDelete, record: Record(recordName: share))],
+                in: world.sharedDatabase,
+                zoneID: zone,
+                as: .user(world.ben)
+            )
+            return "leave \(share)"
+        default:
+            let shortGUIDs = roots.values.map(\.shortGUID).sorted().map { ShortGUID($0) }
+            _ = try world.emulator.acceptShares(shortGUIDs, in: world.publicDatabase, as: .user(world.ben))
+            return "accept all"
+        }
+    }
+
+    private func annDoes(_ type: RecordOperation.OperationType, _ record: Record) throws -> String {
+        try world.modify(RecordOperation(type, record: record))[0]
+    }
+
+    /// Whether a record stands above another one, or is the same.
+    private func isAbove(_ name: String, _ other: String, in records: [String: Record]) -> Bool {
+        // Parents of deleted records are not known, so names of records that are not there count as well.
+        var seen: Set<String> = []
+        var current: String? = other
+        while let next = current, seen.insert(next).inserted {
+            if next == name { return true }
+            current = records[next]?.parent?.recordName
+        }
+        return false
+    }
+
+    // MARK: What is so
+
+    /// All live records of Ann's zone.
+    private func records() throws -> [String: Record] {
+        var records: [String: Record] = [:]
+        let page = try world.emulator.fetchRecordChanges(
+            ZoneChangesRequest(zoneID: World.notes),
+            in: world.privateDatabase,
+            as: .user(world.ann)
+        )
+        for case .record(let record) in page.records where !record.isDeleted {
+            records[record.recordName ?? ""] = record
+        }
+        return records
+    }
+
+    /// What Ben should see, by the rules: the shares that he accepted, their roots, and what is below these, unless it is
+    /// below another root first.
+    func shared() throws -> [String: String] {
+        let records = try records()
+        let shares = roots.filter { share in
+            records[share.key]?.participants?.contains {
+                $0.userIdentity?.userRecordName == world.ben && $0.acceptanceStatus == .accepted
+            } ?? false
+        }
+        let allRoots = Set(roots.filter { records[$0.key] != nil }.values.map(\.root))
+        let seenRoots = Set(shares.values.map(\.root))
+        return records.filter { name, record in
+            if record.recordType == "cloudkit.share" { return shares[name] != nil }
+            var seen: Set<String> = []
+            var current: String? = name
+            while let next = current, let record = records[next], seen.insert(next).inserted {
+                if allRoots.contains(next) { return seenRoots.contains(next) }
+                current = record.parent?.recordName
+            }
+            return false
+        }.mapValues { $0.recordChangeTag ?? "" }
+    }
+
+    // MARK: What Ben hears
+
+    mutating func forget() {
+        (heard, databaseToken, zoneToken) = ([:], nil, nil)
+    }
+
+    mutating func listen() throws {
+        let ben = Caller.user(world.ben)
+        let page = try world.emulator.fetchDatabaseChanges(since: databaseToken, in: world.sharedDatabase, as: ben)
+        databaseToken = page.syncToken
+        for case .zone(let zone) in page.zones {
+            if zone.isDeleted {
+                (heard, zoneToken) = ([:], nil)
+            } else {
+                try listen(to: zone.zoneID)
+            }
+        }
+    }
+
+    private mutating func listen(to zone: ZoneID) throws {
+        while true {
+            let changes = try world.emulator.fetchRecordChanges(
+                ZoneChangesRequest(zoneID: zone, syncToken: zoneToken, resultsLimit: 3),
+                in: world.sharedDatabase,
+                as: .user(world.ben)
+            )
+            for case .record(let record) in changes.records {
+                heard[record.recordName ?? ""] = record.isDeleted ? nil : record.recordChangeTag
+            }
+            zoneToken = changes.syncToken
+            if !changes.moreComing { return }
+        }
+    }
+
+    /// The notes that Ben finds by a query, each of which he can look up.
+    func found() throws -> [String] {
+        let ben = Caller.user(world.ben)
+        guard try !world.emulator.listZones(in: world.sharedDatabase, as: ben).zones.isEmpty else { return [] }
+        let found = try world.emulator.queryRecords(
+            RecordQuery(recordType: "Note"),
+            in: world.sharedDatabase,
+            zoneID: zone,
+            as: ben
+        ).records.compactMap(\.recordName)
+        let looked = try world.emulator.lookupRecords(
+            Self.names.map { RecordLookup(recordName: $0) },
+            in: world.sharedDatabase,
+            zoneID: zone,
+            as: ben
+        ).records
+        let names = looked.compactMap { try? $0.get().recordName }
+        return names.sorted() == found.sorted() ? found.sorted() : ["looked up \(names), found \(found)"]
+    }
+}
