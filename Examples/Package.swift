@@ -12,17 +12,15 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
     ],
     targets: [
-        // The lines of the README.
+        // The lines of "Getting started".
         .executableTarget(
             name: "Quickstart",
             dependencies: [
-                .product(name: "MistKit", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
                 .product(name: "MistTesting", package: "MistKit"),
             ],
-            path: "Quickstart",
-            exclude: ["Tests"]
+            path: "Quickstart"
         ),
-        .testTarget(name: "QuickstartTests", dependencies: ["Quickstart"], path: "Quickstart/Tests"),
 
         // A service and its client from one document, generated with each build.
         .target(
