@@ -286,7 +286,21 @@ let package = Package(
                 ],
                 path: "Tests/OpenAPISwiftBehaviourSupport"
             ),
-            // The Swift of the documentation's pages.
+            // The Swift of the client's book, run against the emulator.
+            .testTarget(
+                name: "MistKitDocumentationTests",
+                dependencies: [
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "MistKit", "MistModels", "MistTesting",
+                    "OpenAPISwiftRuntime",
+                    .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                    .product(name: "Hummingbird", package: "hummingbird"),
+                    .product(name: "HummingbirdTesting", package: "hummingbird"),
+                    .product(name: "Logging", package: "swift-log"),
+                    .product(name: "NIOCore", package: "swift-nio"),
+                ]
+            ),
+            // The Swift of the compiler's pages.
             .testTarget(
                 name: "OpenAPISwiftDocumentationTests",
                 dependencies: [

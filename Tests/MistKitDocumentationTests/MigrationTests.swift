@@ -1,0 +1,90 @@
+import Foundation
+import MistModels
+import MistTesting
+import Testing
+
+/// The Swift of the three pages for those who come from somewhere else.
+struct MigrationTests {
+    @Test func fromCloudKit() async throws {
+        try await withCloudKitEmulator { emulator in
+            let service = emulator.service(as: .user)
+            let database = service.privateDatabase
+            let record = Record(recordType: "Note", recordName: "note-1", fields: ["title": "Hello"])
+            let saved = try await database.save(record)
+
+            let query = Query(
+                recordType: "Note",
+                filters: [.beginsWith("title", "He"), .greaterThan(.modifiedTimestamp, .timestamp(.distantPast))],
+                sorts: [.descending(.modifiedTimestamp)]
+            )
+            for try await note in database.records(matching: query) {
+                print(note["title"]?.stringValue ?? "")
+            }
+
+            let results = try await database.modify([.update(saved), .forceDelete("note-2")])
+            for result in results {
+                switch result {
+                case .success(let record): print("saved", record.recordName ?? "")
+                case .failure(let error): print("failed", error)
+                }
+            }
+            #expect(results.count == 2)
+        }
+    }
+
+    @Test func aConflictAsInCloudKit() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            var feed = try await database.save(Feed.swift)
+            let old = feed
+            feed.qualityScore = 5
+            try await database.update(feed)
+            var mine = old
+            mine.title = "Mine"
+
+            try await database.update(mine) { client, server, ancestor in
+                var merged = server
+                if client.title != ancestor.title { merged.title = client.title }
+                return merged
+            }
+            let saved = try await database.fetch(Feed.self, feed.recordName)
+            #expect(saved.title == "Mine" && saved.qualityScore == 5)
+        }
+    }
+
+    @Test func fromCloudKitJS() async throws {
+        try await withCloudKitEmulator { emulator in
+            let service = emulator.service(as: .user)
+            let database = service.privateDatabase
+            let zoneID = try await database.createZone("Notes").zoneID
+
+            let notes = [Record(recordType: "Note", fields: ["title": "Hello", "rating": 4])]
+            let results = try await database.save(notes, inZone: zoneID)
+
+            let query = Query(recordType: "Note", filters: [.greaterThan("rating", 3)], sorts: [.descending("rating")])
+            let pages = database.records(matching: query, inZone: zoneID, desiredKeys: ["title"]).pages
+            for try await page in pages {
+                print(page.results.count, page.marker ?? "and no more")
+            }
+            #expect(results.count == 1)
+        }
+    }
+
+    @Test func fromRequests() async throws {
+        try await withCloudKitEmulator { emulator in
+            let (keyID, key) = (emulator.serverKeyID, emulator.serverKeyPEM)
+            let service = try CloudKitService(
+                containerIdentifier: emulator.containerIdentifier,
+                keyID: keyID,
+                privateKeyPEM: key,
+                serverURL: emulator.serverURL,
+                transport: emulator.transport
+            )
+            try await service.publicDatabase.save(Record(recordType: "Note", fields: ["title": "Hello"]))
+            let notes = service.publicDatabase.records(matching: Query(recordType: "Note"))
+            for try await note in notes {
+                print(note.recordName ?? "", note["title"]?.stringValue ?? "")
+            }
+        }
+    }
+}

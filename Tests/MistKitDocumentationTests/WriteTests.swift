@@ -1,0 +1,104 @@
+import Foundation
+import MistModels
+import MistTesting
+import Testing
+
+/// The Swift of "Writes and conflicts".
+struct WriteTests {
+    @Test func aConflictIsAnError() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            try await database.save(Feed.swift, named: "feed-swift")
+            let mine = try await database.fetch(Feed.self, "feed-swift")
+            var theirs = mine
+            theirs.qualityScore = 95
+            try await database.update(theirs)
+
+            try await comesSecond(mine, in: database)
+        }
+    }
+
+    private func comesSecond(_ feed: StoredRecord<Feed>, in database: CloudKitDatabase) async throws {
+        var mine = feed
+        mine.title = "Swift"
+        do {
+            try await database.update(mine)
+            Issue.record("The second writer was not refused.")
+        } catch {
+            guard error.code == .conflict, let theirs = error.serverRecord(as: Feed.self) else { throw error }
+            print("Somebody else wrote", theirs.title, "with a score of", theirs.qualityScore)
+            #expect(theirs.qualityScore == 95)
+        }
+    }
+
+    @Test func aConflictIsMerged() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            try await database.save(Feed.swift, named: "feed-swift")
+            var mine = try await database.fetch(Feed.self, "feed-swift")
+            var theirs = mine
+            theirs.tags.append("language")
+            theirs.qualityScore = 95
+            try await database.update(theirs)
+            mine.title = "Swift"
+            mine.tags.append("open source")
+
+            let saved = try await database.update(mine) { client, server, ancestor in
+                var merged = server
+                if client.title != ancestor.title { merged.title = client.title }
+                merged.tags = Set(server.tags).union(client.tags).sorted()
+                return merged
+            }
+
+            #expect(saved.title == "Swift")
+            #expect(saved.qualityScore == 95)
+            #expect(saved.tags == ["language", "open source", "swift"])
+        }
+    }
+
+    @Test func aBatchHasAResultForEach() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let feed = try await database.save(Feed.swift)
+            let articles = (1...250).map { Article("Number \($0)", in: feed.reference(), published: .now) }
+            try await database.save(articles[6], named: "Number 7")
+
+            let results = try await database.save(articles, named: \.guid) { progress in
+                print("\(progress.completed) of \(progress.total)")  // 200 of 250, 250 of 250
+            }
+            for (article, result) in zip(articles, results) {
+                if case .failure(let error) = result { print(article.title, error) }
+            }
+
+            #expect(results.count == 250)
+            #expect(results.indices.filter { (try? results[$0].get()) == nil } == [6])
+        }
+    }
+
+    @Test func aBatchIsAllOrNothing() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let zone = try await database.createZone("Feeds").zoneID
+            let old = try await database.save(Record(recordType: "Note", recordName: "old"), inZone: zone)
+            let new = Record(recordType: "Note", recordName: "new", fields: ["title": "Moved"])
+
+            let results = try await database.modify([.create(new), .delete(old)], inZone: zone, atomic: true)
+            for result in results { _ = try result.get() }
+
+            let names = try await database.records(matching: Query(recordType: "Note"), inZone: zone).collect()
+            #expect(names.map(\.recordName) == ["new"])
+        }
+    }
+
+    @Test func deletingByName() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let feed = try await database.save(Feed.swift)
+            try await database.delete(feed)
+            let another = try await database.save(Feed.swift, named: "another")
+            try await database.forceDelete(another.recordName)
+            let error = await #expect(throws: CloudKitError.self) { try await database.fetch(Feed.self, "another") }
+            #expect(error?.code == .notFound)
+        }
+    }
+}
