@@ -13,106 +13,102 @@ package import StreamingJSON
 extension FieldValue {
     /// Reads `{"value":"…","type":"STRING"}`.
     package static func plainString(from reader: inout JSONReader) throws(JSONError) -> String? {
-        let start = reader.position
-        if let tagged = try reader.readTagged(keys, Tag.keys, firstKeys: tellingKeys) {
-            if tagged.tag == Tag.string.rawValue, case .string(let text) = tagged.token {
-                return reader.string(of: text)
-            }
-            reader.rewind(to: start)
-        }
-        return nil
+        guard let text = try reader.readTaggedText(keys, Tag.keys, as: Tag.string.rawValue) else { return nil }
+        return reader.string(of: text)
     }
 
     /// Reads `{"value":1,"type":"INT64"}`.
     package static func plainInt64(from reader: inout JSONReader) throws(JSONError) -> Int64? {
-        let start = reader.position
-        if let tagged = try reader.readTagged(keys, Tag.keys, firstKeys: tellingKeys) {
-            if tagged.tag == Tag.int64.rawValue, case .number(let number) = tagged.token, let value = number.int64 {
-                return value
-            }
-            reader.rewind(to: start)
-        }
-        return nil
+        try plainNumber(.int64, from: &reader, \.int64)
     }
 
     /// Reads `{"value":1.5,"type":"DOUBLE"}`.
     package static func plainDouble(from reader: inout JSONReader) throws(JSONError) -> Double? {
-        let start = reader.position
-        if let tagged = try reader.readTagged(keys, Tag.keys, firstKeys: tellingKeys) {
-            if tagged.tag == Tag.double.rawValue, case .number(let number) = tagged.token {
-                if number.isExact, let value = number.double { return value }
-                let end = reader.position
-                reader.rewind(to: tagged.position)
-                let value = try reader.readDouble()
-                reader.rewind(to: end)
-                return value
-            }
-            reader.rewind(to: start)
-        }
-        return nil
+        try plainNumber(.double, from: &reader) { $0.isExact ? $0.double : nil }
     }
 
     /// Reads `{"value":1686106171024,"type":"TIMESTAMP"}`.
     package static func plainDate(from reader: inout JSONReader) throws(JSONError) -> Date? {
+        try plainNumber(.timestamp, from: &reader) { $0.int64.map { Date(wireMilliseconds: $0) } }
+    }
+
+    @inline(__always)
+    private static func plainNumber<Value>(
+        _ tag: Tag,
+        from reader: inout JSONReader,
+        _ value: (JSONReader.Number) -> Value?
+    ) throws(JSONError) -> Value? {
         let start = reader.position
-        if let tagged = try reader.readTagged(keys, Tag.keys, firstKeys: tellingKeys) {
-            if tagged.tag == Tag.timestamp.rawValue, case .number(let number) = tagged.token,
-                let milliseconds = number.int64
-            {
-                return Date(wireMilliseconds: milliseconds)
-            }
-            reader.rewind(to: start)
-        }
+        guard let number = try reader.readTaggedNumber(keys, Tag.keys, as: tag.rawValue) else { return nil }
+        if let value = value(number) { return value }
+        reader.rewind(to: start)
         return nil
     }
 
     /// Reads `{"value":"AAEC","type":"BYTES"}`.
     package static func plainBytes(from reader: inout JSONReader) throws(JSONError) -> Data? {
         let start = reader.position
-        if let tagged = try reader.readTagged(keys, Tag.keys, firstKeys: tellingKeys) {
-            var isExact = true
-            if tagged.tag == Tag.bytes.rawValue,
-                let value = bytes(of: tagged.token, from: reader, isExact: &isExact)
-            {
-                return value
-            }
-            reader.rewind(to: start)
-        }
+        guard let text = try reader.readTaggedText(keys, Tag.keys, as: Tag.bytes.rawValue) else { return nil }
+        var isExact = true
+        if let value = bytes(of: .string(text), from: reader, isExact: &isExact) { return value }
+        reader.rewind(to: start)
         return nil
     }
 
     /// Reads `{"value":{"latitude":…,"longitude":…},"type":"LOCATION"}`.
-    package static func plainLocation(from reader: inout JSONReader) throws(JSONError) -> Location? {
-        try plainObject(.location, from: &reader)
+    package static func plainLocation(from reader: inout JSONReader) -> Location? {
+        plainValue(.location, from: &reader) { (json) throws(JSONError) in try Location(json: &json) }
     }
 
     /// Reads `{"value":{"recordName":…,"action":…},"type":"REFERENCE"}`.
-    package static func plainReference(from reader: inout JSONReader) throws(JSONError) -> Reference? {
-        try plainObject(.reference, from: &reader)
+    package static func plainReference(from reader: inout JSONReader) -> Reference? {
+        plainValue(.reference, from: &reader) { (json) throws(JSONError) in try Reference(json: &json) }
     }
 
     /// Reads `{"value":{"fileChecksum":…},"type":"ASSETID"}`.
-    package static func plainAsset(from reader: inout JSONReader) throws(JSONError) -> Asset? {
-        try plainObject(.asset, from: &reader)
+    package static func plainAsset(from reader: inout JSONReader) -> Asset? {
+        plainValue(.asset, from: &reader) { (json) throws(JSONError) in try Asset(json: &json) }
+    }
+
+    /// Reads `{"value":["…"],"type":"STRING_LIST"}`.
+    package static func plainStrings(from reader: inout JSONReader) -> [String]? {
+        plainValue(.stringList, from: &reader) { (json) throws(JSONError) in try [String](json: &json) }
+    }
+
+    /// Reads `{"value":[1],"type":"INT64_LIST"}`.
+    ///
+    /// - Parameters:
+    ///   - reader: In front of the dictionary.
+    ///   - append: Takes an element, and says whether it could.
+    /// - Returns: Whether the list stood there, and all elements were taken. If not, the reader is where it was.
+    package static func plainInt64s(
+        from reader: inout JSONReader,
+        _ append: (Int64) -> Bool
+    ) -> Bool {
+        plainValue(.int64List, from: &reader) { (json) throws(JSONError) in
+            try json.beginArray()
+            while try json.nextElement() {
+                guard append(try json.readInt64()) else { return nil }
+            }
+            return true
+        } ?? false
+    }
+
+    /// Reads `{"value":[1.5],"type":"DOUBLE_LIST"}`.
+    package static func plainDoubles(from reader: inout JSONReader) -> [Double]? {
+        plainValue(.doubleList, from: &reader) { (json) throws(JSONError) in try [Double](json: &json) }
     }
 
     @inline(__always)
-    private static func plainObject<Value: JSONReadable>(
+    private static func plainValue<Value>(
         _ tag: Tag,
-        from reader: inout JSONReader
-    ) throws(JSONError) -> Value? {
+        from reader: inout JSONReader,
+        _ read: (inout JSONReader) throws(JSONError) -> Value?
+    ) -> Value? {
         let start = reader.position
-        guard let tagged = try reader.readTagged(keys, Tag.keys, firstKeys: tellingKeys) else { return nil }
-        if tagged.tag == nil {
-            // The reader is in front of an object; what it is, its type will tell.
-            let value: Value
-            do {
-                value = try Value(json: &reader)
-            } catch {
-                reader.rewind(to: start)
-                return nil
-            }
-            if try reader.endTagged(keys, Tag.keys) == tag.rawValue { return value }
+        if reader.beginTagged(keys) {
+            // What the value is, the type will tell.
+            if let value = try? read(&reader), reader.endTagged(keys, Tag.keys, as: tag.rawValue) { return value }
         }
         reader.rewind(to: start)
         return nil

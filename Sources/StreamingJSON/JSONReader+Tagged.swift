@@ -95,6 +95,103 @@ extension JSONReader {
         return tag
     }
 
+    /// Enters an object of a value and its type, up to the value. ``endTagged(_:_:as:)`` reads the rest.
+    ///
+    /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a table.
+    ///
+    /// - Parameter keys: The keys of the value and of the type.
+    /// - Returns: Whether the reader is in front of the value. If not, go back to where it was.
+    @inline(__always)
+    package mutating func beginTagged(_ keys: JSONKeys) -> Bool {
+        guard remainingDepth > 0, skip(ASCII.leftBrace), skipString(keys.table.entries), skip(ASCII.colon) else {
+            return false
+        }
+        remainingDepth &-= 1
+        return true
+    }
+
+    /// Reads the type that stands behind a value, and the end of their object.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the value and of the type.
+    ///   - tags: The types.
+    ///   - tag: The place of the type that there should be.
+    /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front of the object.
+    @inline(__always)
+    package mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys, as tag: Int) -> Bool {
+        guard skip(ASCII.comma), skipString(keys.table.entries + 1), skip(ASCII.colon),
+            skipString(tags.table.entries + tag), skip(ASCII.rightBrace)
+        else { return false }
+        remainingDepth &+= 1
+        return true
+    }
+
+    /// Reads a string and the type behind it.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the value and of the type.
+    ///   - tags: The types.
+    ///   - tag: The place of the type that there should be.
+    /// - Returns: The string; `nil`, with the reader where it was, for an object of another shape or type.
+    /// - Throws: A ``JSONError`` where the string is none.
+    package mutating func readTaggedText(_ keys: JSONKeys, _ tags: JSONKeys, as tag: Int) throws(JSONError) -> Text? {
+        let start = position
+        if beginTagged(keys) {
+            skipWhitespace()
+            if cursor < end, cursor.pointee == ASCII.quote {
+                let text = try scanString()
+                if endTagged(keys, tags, as: tag) { return text }
+            }
+        }
+        rewind(to: start)
+        return nil
+    }
+
+    /// Reads a number and the type behind it.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the value and of the type.
+    ///   - tags: The types.
+    ///   - tag: The place of the type that there should be.
+    /// - Returns: The number; `nil`, with the reader where it was, for an object of another shape or type.
+    /// - Throws: A ``JSONError`` where the number is none.
+    package mutating func readTaggedNumber(
+        _ keys: JSONKeys,
+        _ tags: JSONKeys,
+        as tag: Int
+    ) throws(JSONError) -> Number? {
+        let start = position
+        if beginTagged(keys) {
+            skipWhitespace()
+            if cursor < end, cursor.pointee == ASCII.minus || ASCII.zero...ASCII.nine ~= cursor.pointee {
+                let number = try scanNumber()
+                if endTagged(keys, tags, as: tag) { return number }
+            }
+        }
+        rewind(to: start)
+        return nil
+    }
+
+    /// Steps over a byte of the structure if it comes next.
+    @inline(__always)
+    private mutating func skip(_ byte: UInt8) -> Bool {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == byte else { return false }
+        cursor += 1
+        return true
+    }
+
+    /// Steps over a string of a table if it comes next.
+    @inline(__always)
+    private mutating func skipString(_ entry: UnsafeMutablePointer<JSONKeys.Entry>) -> Bool {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote, entry.pointee.isSpelled(at: cursor + 1, limit: end) else {
+            return false
+        }
+        cursor += entry.pointee.count &+ 2
+        return true
+    }
+
     /// The place in a table of the first key of the object that comes next.
     private mutating func firstKey(in keys: JSONKeys) -> Int? {
         let brace = cursor

@@ -245,7 +245,7 @@ extension CloudKitDatabase {
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
-        let operations = records.map { RecordOperation.delete($0.origin.record) }
+        let operations = records.map { RecordOperation.delete($0.content.record) }
         let results = try await modify(operations, inZone: zone, atomic: atomic, progress: progress)
         return zip(results, records).map { result, record in result.map { _ in record } }
     }
@@ -290,20 +290,20 @@ extension CloudKitDatabase {
 
 extension StoredRecord {
     fileprivate var hasNoChanges: Bool {
-        (try? savedChanges().isEmpty) == true && parent == origin.parent
+        (try? savedChanges().isEmpty) == true && !hasNewParent
     }
 
     /// The record with the fields that changed; a new one with all.
     fileprivate func changedRecord() throws(FieldError) -> Record {
-        var record = origin.record
+        var record = content.record
         record.fields = try savedChanges()
-        if parent == origin.parent { record.parent = nil }
+        if !hasNewParent { record.parent = nil }
         return record
     }
 
     /// The record with all fields.
     fileprivate func wholeRecord() throws(FieldError) -> Record {
-        var record = origin.record
+        var record = content.record
         var fields = try model.savedFields().withoutNulls
         for field in record.fields { fields[field.name] = field.value }
         record.fields = fields

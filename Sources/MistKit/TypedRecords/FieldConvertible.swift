@@ -77,6 +77,14 @@ public protocol FieldElement: FieldStorable {
     /// - Returns: Its elements.
     /// - Throws: A ``FieldError`` where it is no list, or an element is not of this type.
     static func list(from value: FieldValue) throws(FieldError) -> [Self]
+
+    /// Takes the list of the field that a reader is at; `nil` for a null. You need not implement it: the default goes by
+    /// ``list(from:)``.
+    ///
+    /// - Parameter reader: In front of a field's value.
+    /// - Returns: The elements.
+    /// - Throws: A ``FieldError``.
+    static func readList(from reader: inout FieldReader) throws(FieldError) -> [Self]?
 }
 
 extension FieldStorable {
@@ -90,6 +98,7 @@ extension FieldStorable {
     /// - Parameter reader: In front of a field's value.
     /// - Returns: The value; `nil` for a null.
     /// - Throws: A ``FieldError``.
+    @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Self? {
         guard let value = try reader.readFieldValue() else { return nil }
         return try Self(fieldValue: value)
@@ -117,6 +126,17 @@ extension FieldElement {
         for element in elements { list.append(try Self(fieldValue: element)) }
         return list
     }
+
+    /// Takes the list of the field that a reader is at, by way of ``list(from:)``.
+    ///
+    /// - Parameter reader: In front of a field's value.
+    /// - Returns: The elements; `nil` for a null.
+    /// - Throws: A ``FieldError``.
+    @inlinable
+    public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Self]? {
+        guard let value = try reader.readFieldValue() else { return nil }
+        return try list(from: value)
+    }
 }
 
 extension Array: FieldStorable where Element: FieldElement {
@@ -129,6 +149,12 @@ extension Array: FieldStorable where Element: FieldElement {
     /// Takes the elements of a list.
     public init(fieldValue: FieldValue) throws(FieldError) {
         self = try Element.list(from: fieldValue)
+    }
+
+    /// Reads a list.
+    @inlinable
+    public static func readField(from reader: inout FieldReader) throws(FieldError) -> [Element]? {
+        try Element.readList(from: &reader)
     }
 
     /// The list, or why one of its elements cannot be saved.
@@ -168,6 +194,12 @@ extension String: FieldConvertible {
     public static func list(from value: FieldValue) throws(FieldError) -> [String] {
         guard let list = value.stringListValue else { throw .expected(.stringList, found: value) }
         return list
+    }
+    /// Reads a `STRING_LIST`.
+    public static func readList(from reader: inout FieldReader) throws(FieldError) -> [String]? {
+        if let list = try reader.readPlain(FieldValue.plainStrings) { return list }
+        guard let value = try reader.readFieldValue() else { return nil }
+        return try list(from: value)
     }
 }
 
@@ -211,6 +243,7 @@ extension FieldStorable where Self: RawRepresentable, RawValue: FieldStorable {
     /// The raw value, or why it cannot be saved.
     public func savedFieldValue() throws(FieldError) -> FieldValue { try rawValue.savedFieldValue() }
     /// Reads a raw value.
+    @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Self? {
         guard let raw = try RawValue.readField(from: &reader) else { return nil }
         guard let value = Self(rawValue: raw) else { throw FieldError("\(Self.self) has no value \(raw)") }
@@ -246,13 +279,27 @@ extension FieldStorable where Self: FixedWidthInteger {
         return .int64(number)
     }
     /// Reads an `INT64` that fits.
+    @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Self? {
-        if let number = try reader.readPlain(FieldValue.plainInt64) {
-            if let value = Self(exactly: number) { return value }
-            throw FieldError("the INT64 \(number) does not fit \(Self.self)")
-        }
+        if let number = try reader.readPlainInt64(), let value = Self(exactly: number) { return value }
         guard let value = try reader.readFieldValue() else { return nil }
         return try Self(fieldValue: value)
+    }
+}
+
+extension FieldElement where Self: FixedWidthInteger {
+    /// Reads an `INT64_LIST` of numbers that fit.
+    @inlinable
+    public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Self]? {
+        var list: [Self] = []
+        let isRead = reader.readPlainInt64s { number in
+            guard let value = Self(exactly: number) else { return false }
+            list.append(value)
+            return true
+        }
+        if isRead { return list }
+        guard let value = try reader.readFieldValue() else { return nil }
+        return try self.list(from: value)
     }
 }
 
@@ -312,6 +359,12 @@ extension Double: FieldConvertible {
         if let value = try reader.readPlain(FieldValue.plainDouble) { return value }
         guard let value = try reader.readFieldValue() else { return nil }
         return try Double(fieldValue: value)
+    }
+    /// Reads a `DOUBLE_LIST`.
+    public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Double]? {
+        if let list = try reader.readPlain(FieldValue.plainDoubles) { return list }
+        guard let value = try reader.readFieldValue() else { return nil }
+        return try list(from: value)
     }
 }
 

@@ -131,6 +131,21 @@ public struct FieldReader: ~Copyable {
         }
     }
 
+    /// The whole number of the field if it stands there in the usual shape; `nil`, with nothing read, if not.
+    @usableFromInline
+    mutating func readPlainInt64() throws(FieldError) -> Int64? {
+        try readPlain(FieldValue.plainInt64)
+    }
+
+    /// Hands the elements of a list of whole numbers to a closure until it takes one no more.
+    ///
+    /// - Returns: Whether the list stood there in the usual shape, and all elements were taken. If not, nothing has been read.
+    @usableFromInline
+    mutating func readPlainInt64s(_ append: (Int64) -> Bool) -> Bool {
+        guard let json else { return false }
+        return FieldValue.plainInt64s(from: &json.pointee, append)
+    }
+
     /// A value that must have come.
     ///
     /// - Parameters:

@@ -27,6 +27,7 @@ public struct RecordReference<Target: CloudKitRecord>: FieldConvertible, Hashabl
     /// Says of a pointer what it points to.
     ///
     /// - Parameter reference: The pointer.
+    @inlinable
     public init(_ reference: Reference) {
         self.reference = reference
     }
@@ -58,6 +59,7 @@ public struct RecordReference<Target: CloudKitRecord>: FieldConvertible, Hashabl
         reference = try Reference(fieldValue: fieldValue)
     }
     /// Reads a `REFERENCE`.
+    @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> RecordReference? {
         try Reference.readField(from: &reader).map { RecordReference($0) }
     }

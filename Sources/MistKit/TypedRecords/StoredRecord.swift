@@ -58,30 +58,50 @@
 /// - ``reference(_:)``
 @dynamicMemberLookup
 public struct StoredRecord<Model: CloudKitRecord>: Sendable {
-    /// What does not change with the model, in one object.
-    final class Origin: Sendable {
+    /// Everything, in one object that copies share until one of them is changed. Only its one owner changes it.
+    @usableFromInline
+    final class Content: @unchecked Sendable {
         /// The system fields, with the fields that the model does not have.
-        let record: Record
-        /// The model as the service has it; `nil` when the record was never saved.
-        let model: Model?
-        /// The parent as the service has it.
-        let parent: Reference?
+        @usableFromInline var record: Record
+        @usableFromInline var model: Model
+        /// The record as the service has it; `nil` when that is this one, and when the service has none.
+        @usableFromInline let saved: Content?
+        /// Whether this is the record as the service has it.
+        @usableFromInline let isSaved: Bool
 
-        init(record: Record, model: Model?, parent: Reference?) {
+        @inlinable
+        init(record: Record, model: Model, isSaved: Bool, saved: Content? = nil) {
             self.record = record
             self.model = model
-            self.parent = parent
+            self.isSaved = isSaved
+            self.saved = saved
         }
     }
 
+    @usableFromInline var content: Content
+
+    @inlinable
+    init(_ content: Content) {
+        self.content = content
+    }
+
+    /// Sees to it that the content is nobody else's, and not the record that the service has.
+    private mutating func prepareToChange() {
+        if content.isSaved || !isKnownUniquelyReferenced(&content) {
+            content = Content(record: content.record, model: content.model, isSaved: false, saved: saved)
+        }
+    }
+
+    /// The record as it was fetched or saved last.
+    private var saved: Content? { content.isSaved ? content : content.saved }
+
     /// Your values.
-    public var model: Model
-
-    var origin: Origin
-
-    init(model: Model, origin: Origin) {
-        self.model = model
-        self.origin = origin
+    public var model: Model {
+        get { content.model }
+        _modify {
+            prepareToChange()
+            yield &content.model
+        }
     }
 
     /// Makes a record that is yet to be saved.
@@ -95,8 +115,7 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         var record = Record(recordType: Model.recordType, recordName: recordName ?? UUID().uuidString)
         record.zoneID = zoneID
         if parent != nil { record.parent = parent }
-        self.model = model
-        origin = Origin(record: record, model: nil, parent: nil)
+        self.init(Content(record: record, model: model, isSaved: false))
     }
 
     /// Makes a record as if it had been fetched, for tests and for records kept elsewhere.
@@ -116,7 +135,6 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         created: Record.Stamp? = nil,
         modified: Record.Stamp? = nil
     ) {
-        self.model = model
         let record = Record(
             recordName: recordName,
             recordType: Model.recordType,
@@ -125,7 +143,7 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
             modified: modified,
             zoneID: zoneID
         )
-        origin = Origin(record: record, model: model, parent: nil)
+        self.init(Content(record: record, model: model, isSaved: true))
     }
 
     /// Reads a record without a type, such as one of a change feed.
@@ -146,18 +164,18 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         }
         var rest = record
         rest.fields = reader.unknown
-        self.init(model: model, origin: Origin(record: rest, model: model, parent: record.parent))
+        self.init(Content(record: rest, model: model, isSaved: true))
     }
 
     /// A value of the model's.
     public subscript<Value>(dynamicMember path: WritableKeyPath<Model, Value>) -> Value {
-        get { model[keyPath: path] }
-        set { model[keyPath: path] = newValue }
+        get { content.model[keyPath: path] }
+        _modify { yield &model[keyPath: path] }
     }
 
     /// A value of the model's that cannot be assigned.
     public subscript<Value>(dynamicMember path: KeyPath<Model, Value>) -> Value {
-        model[keyPath: path]
+        content.model[keyPath: path]
     }
 }
 
@@ -165,38 +183,37 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
 
 extension StoredRecord {
     /// The record's name, unique in its zone.
-    public var recordName: String { origin.record.recordName ?? "" }
+    public var recordName: String { content.record.recordName ?? "" }
 
     /// The version of the record, which the service compares before it changes anything; `nil` when it was never saved.
-    public var recordChangeTag: String? { origin.record.recordChangeTag }
+    public var recordChangeTag: String? { content.record.recordChangeTag }
 
     /// The record's zone; `nil` where neither you nor the service said.
-    public var zoneID: ZoneID? { origin.record.zoneID }
+    public var zoneID: ZoneID? { content.record.zoneID }
 
     /// Who created the record, and when.
-    public var created: Record.Stamp? { origin.record.created }
+    public var created: Record.Stamp? { content.record.created }
 
     /// Who changed it last, and when.
-    public var modified: Record.Stamp? { origin.record.modified }
+    public var modified: Record.Stamp? { content.record.modified }
 
     /// The share that it is the root of.
-    public var share: Reference? { origin.record.share }
+    public var share: Reference? { content.record.share }
 
     /// The short name that opens the share.
-    public var shortGUID: String? { origin.record.shortGUID }
+    public var shortGUID: String? { content.record.shortGUID }
 
     /// The record above it in what is shared. Assign one to put the record there when it is updated.
     public var parent: Reference? {
-        get { origin.record.parent }
+        get { content.record.parent }
         set {
-            var record = origin.record
-            record.parent = newValue
-            origin = Origin(record: record, model: origin.model, parent: origin.parent)
+            prepareToChange()
+            content.record.parent = newValue
         }
     }
 
     /// The fields that the record has and the model does not.
-    public var otherFields: Record.Fields { origin.record.fields }
+    public var otherFields: Record.Fields { content.record.fields }
 
     /// A pointer to this record, for a property of another one's.
     ///
@@ -211,10 +228,13 @@ extension StoredRecord {
 
 extension StoredRecord {
     /// The model as it was when it was fetched or saved last; `nil` when it was never saved.
-    public var original: Model? { origin.model }
+    public var original: Model? { saved?.model }
 
     /// Whether an update would send anything.
-    public var hasChanges: Bool { !changedFields.isEmpty || parent != origin.parent }
+    public var hasChanges: Bool { !changedFields.isEmpty || hasNewParent }
+
+    /// Whether the parent is not as it was.
+    var hasNewParent: Bool { parent != saved?.record.parent }
 
     /// The fields that are not as they were, with their new values; `FieldValue.null` for those that were cleared.
     ///
@@ -223,7 +243,7 @@ extension StoredRecord {
 
     /// The whole record without a type, its other fields included.
     public var record: Record {
-        var record = origin.record
+        var record = content.record
         var writer = FieldWriter(Model.fieldTable)
         model.write(fields: &writer)
         let others = record.fields
@@ -233,8 +253,9 @@ extension StoredRecord {
     }
 
     func savedChanges() throws(FieldError) -> Record.Fields {
+        guard let original else { return try model.savedFields().withoutNulls }
+        if content.isSaved { return [:] }
         let now = try model.savedFields()
-        guard let original else { return now.withoutNulls }
         var before = FieldWriter(Model.fieldTable)
         original.write(fields: &before)
         let old = before.fields
@@ -243,16 +264,14 @@ extension StoredRecord {
 
     /// The same record with other values, to be saved over this version of it.
     func replacing(_ model: Model, parent: Reference?) -> StoredRecord {
-        var record = StoredRecord(model: model, origin: origin)
+        var record = self
+        record.model = model
         if record.parent != parent { record.parent = parent }
         return record
     }
 
     /// The record as it was fetched or saved last.
-    var unchanged: StoredRecord {
-        guard let original else { return self }
-        return replacing(original, parent: origin.parent)
-    }
+    var unchanged: StoredRecord { saved.map(StoredRecord.init) ?? self }
 }
 
 extension StoredRecord: Equatable where Model: Equatable {
@@ -283,9 +302,10 @@ extension Record.Fields {
 
 extension CloudKitError {
     /// A record that is not what its type says.
-    static func unreadable<Model: CloudKitRecord>(
+    @usableFromInline
+    static func unreadable(
         _ record: Record,
-        as model: Model.Type,
+        as model: any CloudKitRecord.Type,
         _ failure: FieldError,
         field index: Int
     ) -> CloudKitError {

@@ -1,33 +1,47 @@
-import StreamingJSON
+public import StreamingJSON
 
-/// One item of a response's `records`, read straight into a model: the record, or why there is none.
-struct TypedResult<Model: CloudKitRecord>: JSONReadable, BatchItemResult {
-    let recordName: String?
-    private let content: Content
+/// One item of a response's `records`, but for the model that its fields are read into.
+@usableFromInline
+enum RecordItem {
+    /// A record whose fields have been read, with those that its type does not know.
+    case record(Record)
+    /// An error dictionary.
+    case failure(RecordError)
+    /// A record that is not what its type says.
+    case unreadable(CloudKitError)
 
-    private enum Content {
-        case record(StoredRecord<Model>)
-        case failure(RecordError)
-        case unreadable(CloudKitError)
-    }
-
-    init(json reader: inout JSONReader) throws(JSONError) {
+    /// Reads an item.
+    ///
+    /// - Parameters:
+    ///   - reader: In front of the item.
+    ///   - model: The type of the records.
+    ///   - table: The fields of the type.
+    ///   - readModel: Takes the fields.
+    /// - Throws: A ``JSONError`` where the item is no object, or the grammar of JSON is broken.
+    @usableFromInline
+    init(
+        json reader: inout JSONReader,
+        of model: any CloudKitRecord.Type,
+        table: FieldTable,
+        readModel: (inout FieldReader) throws(FieldError) -> Void
+    ) throws(JSONError) {
         let start = reader.position
         var isError = false
-        var model: Model?
+        var hasFields = false
         var failure: (error: FieldError, field: Int)?
         let record = try Record(json: &reader, stops: true, isError: &isError) { (json) throws(JSONError) in
+            hasFields = true
             let place = json.position
             try json.beginObject()
             var unknown = Record.Fields()
-            (model, failure) = withUnsafeMutablePointer(to: &json) { json in
-                var fields = FieldReader(json: json, table: Model.fieldTable)
+            failure = withUnsafeMutablePointer(to: &json) { json in
+                var fields = FieldReader(json: json, table: table)
                 do throws(FieldError) {
-                    let model = try Model(fields: &fields)
+                    try readModel(&fields)
                     unknown = fields.unknown
-                    return (model, nil)
+                    return nil
                 } catch {
-                    return (nil, (error, fields.current))
+                    return (error, fields.current)
                 }
             }
             if let failure {
@@ -40,35 +54,69 @@ struct TypedResult<Model: CloudKitRecord>: JSONReadable, BatchItemResult {
         }
         if isError {
             reader.rewind(to: start)
-            let error = try RecordError(json: &reader)
-            recordName = error.recordName
-            content = .failure(error)
+            self = .failure(try RecordError(json: &reader))
             return
         }
-        recordName = record.recordName
-        if let type = record.recordType, type != Model.recordType {
+        if let type = record.recordType, type != model.recordType {
             failure = (FieldError("its record type is \(type)"), -1)
-        } else if recordName == nil {
+        } else if record.recordName == nil {
             failure = (FieldError("it has no record name"), -1)
-        } else if model == nil, failure == nil {
-            // A record that came without fields.
-            var fields = FieldReader([:], table: Model.fieldTable)
+        } else if !hasFields {
+            var fields = FieldReader([:], table: table)
             do {
-                model = try Model(fields: &fields)
+                try readModel(&fields)
             } catch {
                 failure = (error, fields.current)
             }
         }
-        if let model, failure == nil {
-            content = .record(
-                StoredRecord(
-                    model: model,
-                    origin: StoredRecord.Origin(record: record, model: model, parent: record.parent)
-                )
-            )
+        if let failure {
+            self = .unreadable(.unreadable(record, as: model, failure.error, field: failure.field))
         } else {
-            let (error, field) = failure ?? (FieldError("it has no fields"), -1)
-            content = .unreadable(.unreadable(record, as: Model.self, error, field: field))
+            self = .record(record)
+        }
+    }
+}
+
+/// One item of a response's `records`, read straight into a model: the record, or why there is none.
+@usableFromInline
+struct TypedResult<Model: CloudKitRecord>: JSONReadable, BatchItemResult, Sendable {
+    @usableFromInline
+    enum Content: Sendable {
+        case record(StoredRecord<Model>)
+        case failure(RecordError)
+        case unreadable(CloudKitError)
+    }
+
+    @usableFromInline let content: Content
+
+    @inlinable
+    init(json reader: inout JSONReader) throws(JSONError) {
+        var model: Model?
+        let item = try RecordItem(json: &reader, of: Model.self, table: Model.fieldTable) {
+            (fields) throws(FieldError) in model = try Model(fields: &fields)
+        }
+        switch item {
+        case .record(let record):
+            content =
+                if let model = model.take() {
+                    .record(StoredRecord(StoredRecord.Content(record: record, model: model, isSaved: true)))
+                } else {
+                    .unreadable(.unreadable(record, as: Model.self, FieldError("it has no fields"), field: -1))
+                }
+        case .failure(let error):
+            content = .failure(error)
+        case .unreadable(let error):
+            content = .unreadable(error)
+        }
+    }
+
+    var recordName: String? {
+        switch content {
+        case .record(let record): return record.recordName
+        case .failure(let error): return error.recordName
+        case .unreadable(let error):
+            guard case .record(let name)? = error.item else { return nil }
+            return name
         }
     }
 
@@ -91,6 +139,28 @@ extension JSONError {
     }
 }
 
+/// The records of a response, read straight into models: what ``CloudKitRecord/readItems(from:)`` gives.
+public struct TypedItems<Model: CloudKitRecord>: Sendable {
+    @usableFromInline let results: [TypedResult<Model>]
+
+    @inlinable
+    init(json reader: inout JSONReader) throws(JSONError) {
+        results = try reader.read()
+    }
+}
+
+extension CloudKitRecord {
+    /// Reads the records of a response, as ``CloudKitRecord/readItems(from:)-swift.type.method`` says.
+    ///
+    /// - Parameter reader: In front of the list.
+    /// - Returns: The records.
+    /// - Throws: A `JSONError` where the response is not JSON.
+    @inlinable
+    public static func readItems(from reader: inout JSONReader) throws(JSONError) -> TypedItems<Self> {
+        try TypedItems(json: &reader)
+    }
+}
+
 /// The body of a response that holds records of a type: a page of a query, or the results of a lookup.
 struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
     private static var keys: JSONKeys { recordsKeys }
@@ -102,7 +172,7 @@ struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
         try reader.beginObject()
         while let key = try reader.nextKey(in: Self.keys) {
             switch key {
-            case 0: results = try reader.readNullIfPresent() ? [] : try reader.read()
+            case 0: results = try reader.readNullIfPresent() ? [] : try Model.readItems(from: &reader).results
             case 1: continuationMarker = try reader.readNullIfPresent() ? nil : try reader.readString()
             default: try reader.skipValue()
             }
