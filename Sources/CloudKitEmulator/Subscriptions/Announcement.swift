@@ -25,8 +25,10 @@ struct RecordEvent {
     }
 }
 
-/// Tells the subscriptions of a database what a transaction changed: it queues a push for each device of each person whose
-/// subscription fires.
+/// Tells subscriptions what a transaction changed: it queues a push for each device of each person whose subscription fires.
+///
+/// Asked are the subscriptions of the zone's own database, and those of the shared databases that show the zone, as far as their
+/// owners see what changed.
 ///
 /// A query subscription gives one push for each record: for one that was made or changed and now matches, for one that was
 /// deleted and matched. A zone or database subscription gives one for the whole transaction.
@@ -35,12 +37,48 @@ struct Announcement {
     let ground: Ground
     let zone: ZoneRow
     let db: Database
-    private let subscriptions: [StoredSubscription]
+    private let watches: [Watch]
+
+    /// A subscription, in the database that it belongs to.
+    private struct Watch {
+        let stored: StoredSubscription
+        let scope: DatabaseScope
+        /// Whose zone it is, where that is not the subscriber.
+        let zoneOwner: String?
+
+        init(_ row: Row) throws {
+            stored = try StoredSubscription(row)
+            zoneOwner = row["zone_owner"]
+            let key: String = row["database_owner"]
+            scope =
+                zoneOwner != nil ? .shared : key == Ground.ownerKey(of: .public, for: .anonymous) ? .public : .private
+        }
+
+        /// Whether a zone ID of the subscription means this zone.
+        func names(_ zone: ZoneRow, by zoneID: ZoneID) -> Bool {
+            zoneID.zoneName == zone.name && (zoneOwner == nil || zoneID.owner == zoneOwner)
+        }
+    }
 
     /// Reads who wants to know; `nil` when nobody does.
     init?(_ emulator: CloudKitEmulator, of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
-        subscriptions = try StoredSubscription.all(ofDatabase: ground.database, db)
-        if subscriptions.isEmpty { return nil }
+        watches = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT subscription.id, subscription.owner, subscription.name, subscription.body,
+                        database.owner AS database_owner, place.zone_owner
+                    FROM (
+                        SELECT database, NULL AS zone_owner FROM zone WHERE id = ?1
+                        UNION ALL SELECT database, owner FROM shared_zone WHERE zone = ?1 AND deleted = 0
+                    ) AS place
+                    CROSS JOIN subscription ON subscription.database = place.database
+                    JOIN database ON database.id = place.database
+                    ORDER BY subscription.id
+                    """
+            ),
+            arguments: [zone.id]
+        ).map(Watch.init)
+        if watches.isEmpty { return nil }
         self.emulator = emulator
         self.ground = ground
         self.zone = zone
@@ -50,8 +88,12 @@ struct Announcement {
     /// Queues the pushes.
     func announce(_ events: [RecordEvent], schema: Schema?) throws {
         var hasQueued = false
-        for stored in subscriptions {
-            let pushes = try contents(of: stored, events, schema)
+        for watch in watches {
+            let stored = watch.stored
+            let seen = try watch.scope == .shared ? events.filter { try sees($0, stored.owner) } : events
+            // Who sees nothing of what changed is told of nothing; a zone that comes or goes changes as a whole.
+            guard seen.count > 0 || events.isEmpty else { continue }
+            let pushes = try contents(of: watch, seen, schema)
             guard !pushes.isEmpty else { continue }
             // One that fires once fires for one record, too.
             let firesOnce = stored.subscription.firesOnce == true
@@ -65,26 +107,40 @@ struct Announcement {
 
     // MARK: What fires
 
+    /// Whether a participant sees the record of an event in what is shared with them, or saw it before it was deleted.
+    private func sees(_ event: RecordEvent, _ user: String) throws -> Bool {
+        try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT 1 FROM share_member JOIN participation ON participation.share = share_member.share
+                    WHERE share_member.record = ? AND (share_member.left_at IS NULL OR ?)
+                        AND participation.user = ? AND participation.zone = ? AND participation.ended IS NULL
+                    """
+            ),
+            arguments: [event.row.id, event.kind == .delete, user, zone.id]
+        ) != nil
+    }
+
     private func contents(
-        of stored: StoredSubscription,
+        of watch: Watch,
         _ events: [RecordEvent],
         _ schema: Schema?
     ) throws -> [(content: PushPayload.Content, event: RecordEvent?)] {
-        let subscription = stored.subscription
+        let subscription = watch.stored.subscription
         var change = PushPayload.Change(
-            databaseNumber: emulator.configuration.unsettled.databaseNumber(of: ground.address.scope),
+            databaseNumber: emulator.configuration.unsettled.databaseNumber(of: watch.scope),
             zoneName: zone.name,
-            zoneOwner: Ground.defaultOwner,
-            subscriptionID: stored.name
+            zoneOwner: watch.zoneOwner ?? Ground.defaultOwner,
+            subscriptionID: watch.stored.name
         )
         switch subscription.subscriptionType {
         case .zone?:
-            guard (subscription.zoneID ?? .default).zoneName == zone.name else { return [] }
+            guard watch.names(zone, by: subscription.zoneID ?? .default) else { return [] }
             return [(PushPayload.Content(zone: change), nil)]
         case .database?:
             return [(PushPayload.Content(database: change), nil)]
         default:
-            guard let query = subscription.query, watches(subscription),
+            guard let query = subscription.query, isMeant(by: watch),
                 let type = schema?[query.recordType]
             else { return [] }
             let candidates = events.filter { event in
@@ -112,10 +168,10 @@ struct Announcement {
     }
 
     /// Whether a query subscription watches the zone.
-    private func watches(_ subscription: Subscription) -> Bool {
-        if let zoneID = subscription.zoneID { return zoneID.zoneName == zone.name }
-        return zone.isDefault
-            || subscription.zoneWide ?? emulator.configuration.unsettled.querySubscriptionsAreZoneWide
+    private func isMeant(by watch: Watch) -> Bool {
+        if let zoneID = watch.stored.subscription.zoneID { return watch.names(zone, by: zoneID) }
+        let isWide = emulator.configuration.unsettled.querySubscriptionsAreZoneWide
+        return zone.isDefault || watch.stored.subscription.zoneWide ?? isWide
     }
 
     // MARK: Queueing

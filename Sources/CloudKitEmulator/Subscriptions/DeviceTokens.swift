@@ -8,7 +8,7 @@ import GRDB
 #endif
 
 /// A token of a device, and where to wait for its pushes.
-public struct DeviceToken: Hashable, Sendable {
+public struct IssuedDeviceToken: Hashable, Sendable {
     /// `development` or `production`.
     public var apnsEnvironment: String
     /// The token: base64, as peer clients have it.
@@ -44,7 +44,7 @@ extension CloudKitEmulator {
         apnsEnvironment: String,
         clientID: String?,
         as caller: Caller
-    ) throws(EmulatorError) -> DeviceToken {
+    ) throws(EmulatorError) -> IssuedDeviceToken {
         let owner = try subscriber(caller)
         try check(apnsEnvironment, clientID)
         return try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
@@ -57,9 +57,9 @@ extension CloudKitEmulator {
                 arguments: [ground.container, owner, apnsEnvironment, clientID]
             )
             if let known {
-                return DeviceToken(apnsEnvironment: apnsEnvironment, apnsToken: known[0], courierID: known[1])
+                return IssuedDeviceToken(apnsEnvironment: apnsEnvironment, apnsToken: known[0], courierID: known[1])
             }
-            let token = DeviceToken(
+            let token = IssuedDeviceToken(
                 apnsEnvironment: apnsEnvironment,
                 apnsToken: Data(identifiers.next(32)).base64EncodedString(),
                 courierID: identifiers.hex(16)
@@ -123,7 +123,7 @@ extension CloudKitEmulator {
     ///
     /// Pushes come in the order of the changes that they tell of. Two that wait for the same device share them.
     ///
-    /// - Parameter courierID: ``DeviceToken/courierID``.
+    /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
     /// - Returns: The JSON of a `PushPayload`.
     /// - Throws: `NOT_FOUND` when the token is not or no longer known; `CancellationError` when the task is cancelled.
     public func nextPush(forCourier courierID: String) async throws -> [UInt8] {
@@ -136,7 +136,7 @@ extension CloudKitEmulator {
 
     /// Takes the next push of a device out of the queue, when there is one.
     ///
-    /// - Parameter courierID: ``DeviceToken/courierID``.
+    /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
     /// - Returns: The JSON of a `PushPayload`.
     /// - Throws: `NOT_FOUND` when the token is not or no longer known.
     public func takePush(forCourier courierID: String) throws(EmulatorError) -> [UInt8]? {

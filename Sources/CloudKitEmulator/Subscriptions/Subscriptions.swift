@@ -208,7 +208,8 @@ struct StoredSubscription {
     let name: String
     let subscription: Subscription
 
-    private init(_ row: Row) throws {
+    /// Reads a row of these columns, in this order, and maybe others after them.
+    init(_ row: Row) throws {
         id = row[0]
         owner = row[1]
         name = row[2]
@@ -216,14 +217,6 @@ struct StoredSubscription {
     }
 
     private static let columns = "SELECT id, owner, name, body FROM subscription"
-
-    /// All of a database, whoever they belong to.
-    static func all(ofDatabase database: Int64, _ db: Database) throws -> [StoredSubscription] {
-        try Row.fetchAll(
-            db.cachedStatement(sql: columns + " WHERE database = ? ORDER BY id"),
-            arguments: [database]
-        ).map(StoredSubscription.init)
-    }
 
     static func all(of owner: String, in ground: Ground, _ db: Database) throws -> [StoredSubscription] {
         try Row.fetchAll(

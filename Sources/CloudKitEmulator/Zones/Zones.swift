@@ -121,10 +121,12 @@ extension CloudKitEmulator {
         guard !zone.isDefault else {
             throw EmulatorError.badRequest("the default zone cannot be deleted")
         }
+        // Who shared the zone is to be told as well, and shares it no more afterwards.
+        let announcement = try Announcement(self, of: zone, in: ground, db)
         try eraseRecords(of: zone, in: ground, db)
         try db.execute(sql: "UPDATE zone SET deleted = 1 WHERE id = ?", arguments: [zone.id])
         try noteChange(of: zone, in: ground, db)
-        try Announcement(self, of: zone, in: ground, db)?.announce([], schema: nil)
+        try announcement?.announce([], schema: nil)
         return Zone(zoneID: zone.zoneID(in: ground), isDeleted: true)
     }
 

@@ -8,7 +8,7 @@ struct PushTests {
     /// A world in which Ann has a device.
     private struct Device {
         let world: World
-        let token: DeviceToken
+        let token: IssuedDeviceToken
 
         init(_ configure: (inout EmulatorConfiguration) -> Void = { _ in }) throws {
             world = try World(configure)
@@ -282,7 +282,7 @@ struct PushTests {
         let device = try Device()
         let emulator = device.world.emulator
         func token(_ client: String?, _ environment: String = "development", as caller: Caller? = nil) throws
-            -> DeviceToken
+            -> IssuedDeviceToken
         {
             try emulator.createDeviceToken(
                 in: World.container,
