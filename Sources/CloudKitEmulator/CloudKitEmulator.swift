@@ -63,6 +63,13 @@ import Synchronization
 /// - ``takePushes(forDeviceToken:)``
 /// - ``revokeDeviceTokens(of:)``
 ///
+/// ### Assets
+/// - ``requestAssetUploads(_:in:zoneID:as:)``
+/// - ``beginAssetUpload(_:length:)``
+/// - ``openAsset(_:)``
+/// - ``rereferenceAssets(_:in:zoneID:targetZoneID:as:)``
+/// - ``assetHostAddress``
+///
 /// ### Credentials and users
 /// - ``registerContainer(_:)``
 /// - ``registerAPIToken(_:for:)``
@@ -84,6 +91,7 @@ public final class CloudKitEmulator: Sendable {
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let bell = PushBell()
+    let assetKey: AssetKey
     private let database: any DatabaseWriter
 
     /// Opens the storage, or makes it when it does not exist.
@@ -106,10 +114,11 @@ public final class CloudKitEmulator: Sendable {
         do {
             let database = try storage.open()
             self.database = database
-            (webTokenKey, tokenKey) = try database.write { db in
+            (webTokenKey, tokenKey, assetKey) = try database.write { db in
                 (
                     try WebAuthTokenKey.load(from: db, identifiers: identifiers),
-                    try SyncTokenKey.load(from: db, identifiers: identifiers)
+                    try SyncTokenKey.load(from: db, identifiers: identifiers),
+                    try AssetKey.load(from: db, identifiers: identifiers)
                 )
             }
         } catch {

@@ -24,6 +24,8 @@ public struct EmulatorConfiguration: Hashable, Sendable {
     public var signatureClockWindow: Double = 600
     /// How long tokens of web authentication live, and how often they may be used.
     public var webAuthTokens = WebAuthTokens()
+    /// How long the addresses and receipts of assets are good.
+    public var assets = Assets()
     /// What the service refuses for its size.
     public var limits = Limits()
     /// What the service does where nobody outside knows.
@@ -55,6 +57,19 @@ extension EmulatorConfiguration {
         public init() {}
     }
 
+    /// How long the addresses and receipts of assets are good.
+    public struct Assets: Hashable, Sendable {
+        /// The life of an address to upload to, in seconds: 15 minutes (Apple's page on uploads).
+        public var uploadURLLifetime: Double = 15 * 60
+        /// The life of an address to download from, in seconds: an hour (recorded).
+        public var downloadURLLifetime: Double = 60 * 60
+        /// How long an uploaded file may be attached to its record, in seconds: a day. The service's figure is unknown.
+        public var receiptLifetime: Double = 24 * 60 * 60
+
+        /// The service's behaviour, as far as it is known.
+        public init() {}
+    }
+
     /// What the service refuses for its size.
     public struct Limits: Hashable, Sendable {
         /// Operations in one request: 200.
@@ -63,6 +78,10 @@ extension EmulatorConfiguration {
         public var recordsPerResponse = 200
         /// Bytes of one record without its assets: 1 MB.
         public var recordSize = 1_048_576
+        /// Bytes of one asset: 50 MB, as Apple's page of limits has it; the page on uploads says 15 MB.
+        public var assetSize: Int64 = 50 * 1024 * 1024
+        /// Files to ask addresses for in one request: 200.
+        public var uploadTokensPerRequest = 200
         /// `DELETE_SELF` references to one record: 750.
         public var deleteSelfReferencesPerTarget = 750
         /// Fields of one record type: 256.

@@ -28,11 +28,6 @@ public import OpenAPISwiftRuntime
 /// is verified over the request's target as it was sent and the bytes of its body. Any content type will do, unknown
 /// query items and unknown keys are ignored, and an endpoint of GET answers POST as well.
 ///
-/// ## Endpoints that this release does not serve
-///
-/// `assets/upload`, `assets/rereference`, and the page behind `redirectURL`. They answer as the service answers an endpoint
-/// it does not have: 404, `NOT_FOUND`, `could not find handler for endpoint`.
-///
 /// ## The web courier
 ///
 /// The `webcourierURL` of `tokens/create` is an address of this server. A GET there waits until there is a push for the device,
@@ -71,6 +66,12 @@ public struct CloudKitEmulatorServer: Sendable {
         public var signInURL: String?
         /// How long the web courier waits for a push before it answers with none: 30 seconds. The service's figure is unknown.
         public var courierTimeout: Duration = .seconds(30)
+        /// Where files are uploaded to and downloaded from, without a slash at the end, such as `http://127.0.0.1:8081`; `nil` makes
+        /// it the address that the request was sent to.
+        ///
+        /// Every address at which the server listens serves files: to have a host for files alone, as the service has, let the same
+        /// server run on a second port and name that here.
+        public var assetHostURL: String?
         /// What the header field `X-Responding-Instance` says.
         public var respondingInstance = "ckdatabasews:mistkit-emulator"
         /// What goes wrong, and when, for tests of clients. Nothing unless told otherwise.
@@ -114,7 +115,7 @@ public struct CloudKitEmulatorServer: Sendable {
     /// - Parameters:
     ///   - request: The request; its path is the target as it stands on the request line, query included.
     ///   - body: The body of the request, or nil if it has none.
-    /// - Returns: The response and its body, which holds all its bytes.
+    /// - Returns: The response and its body. That of a file is read as it is asked for; any other holds all its bytes.
     /// - Throws: Only what reading the request's body throws, `CancellationError`, and a `TransportError` where a rule of ``faults``
     ///   breaks the connection. All else becomes a response.
     public func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
@@ -124,6 +125,12 @@ public struct CloudKitEmulatorServer: Sendable {
 
     /// Answers a request of which nothing goes wrong.
     func respondRightly(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
+        if AssetHost.serves(request) {
+            return try await AssetHost(emulator: emulator, logger: configuration.logger).respond(
+                to: request,
+                body: body
+            )
+        }
         var exchange = Exchange(request, with: self)
         do {
             let (response, body) = try await answer(&exchange, body: body)
@@ -154,9 +161,11 @@ public struct CloudKitEmulatorServer: Sendable {
 
         request.relaxForGeneratedCode()
         let json = request.method == .get ? nil : HTTPBody(bytes)
-        return try await EndpointHandlers.$caller.withValue(authentication.caller) {
-            try await EndpointHandlers.$address.withValue(exchange.serverAddress) {
-                try await handler(request, json, parameters)
+        return try await CloudKitEmulator.$assetHostAddress.withValue(exchange.assetHostURL) {
+            try await EndpointHandlers.$caller.withValue(authentication.caller) {
+                try await EndpointHandlers.$address.withValue(exchange.serverAddress) {
+                    try await handler(request, json, parameters)
+                }
             }
         }
     }
@@ -181,7 +190,7 @@ public struct CloudKitEmulatorServer: Sendable {
     /// - Parameter transport: Where the endpoints are registered.
     /// - Throws: What the transport throws.
     public func register(on transport: some ServerTransport) throws {
-        for route in endpoints.routes {
+        for route in endpoints.routes + AssetHost.routes {
             try transport.register(
                 { request, body, _ in try await respond(to: request, body: body) },
                 method: route.method,

@@ -68,6 +68,9 @@ struct Exchange {
         configuration.signInURL ?? serverAddress + "/sign-in"
     }
 
+    /// Where files are uploaded to and downloaded from.
+    var assetHostURL: String { configuration.assetHostURL ?? serverAddress }
+
     /// Where the client found this server: scheme and host, with no slash at the end.
     var serverAddress: String {
         let scheme = request.scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"

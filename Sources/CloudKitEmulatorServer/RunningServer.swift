@@ -120,24 +120,10 @@ extension CloudKitEmulatorServer {
             try? await channel.close()
             throw CancellationError()
         }
-        guard let responseBody else { return Response(status: response.status, headers: response.headerFields) }
-        if let bytes = responseBody.bufferedBytes {
-            return Response(
-                status: response.status,
-                headers: response.headerFields,
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-            )
-        }
-        // A fault: the body comes in pieces, or breaks off, which closes the connection.
-        var length: Int?
-        if case .known(let count) = responseBody.length { length = Int(count) }
         return Response(
             status: response.status,
             headers: response.headerFields,
-            body: ResponseBody(contentLength: length) { writer in
-                for try await piece in responseBody { try await writer.write(ByteBuffer(bytes: piece)) }
-                try await writer.finish(nil)
-            }
+            body: responseBody.map { ResponseBody($0) } ?? ResponseBody()
         )
     }
 
@@ -178,6 +164,22 @@ extension CloudKitEmulatorServer {
         } catch is CancellationError where !Task.isCancelled {
             // To a client that is still there, nothing came while it waited.
             return Response(status: .ok, headers: [.connection: "close"])
+        }
+    }
+}
+
+extension ResponseBody {
+    /// A body that is in memory, or that is read as fast as the connection takes it; one that breaks off closes the connection.
+    fileprivate init(_ body: HTTPBody) {
+        if let bytes = body.bufferedBytes {
+            self.init(byteBuffer: ByteBuffer(bytes: bytes))
+            return
+        }
+        var length: Int?
+        if case .known(let count) = body.length { length = Int(count) }
+        self.init(contentLength: length) { writer in
+            for try await chunk in body { try await writer.write(ByteBuffer(bytes: chunk)) }
+            try await writer.finish(nil)
         }
     }
 }

@@ -26,16 +26,6 @@ struct RoutingTests {
     }
 
     @Test(arguments: connections)
-    func endpointsNotServedYetDoNotPretend(_ connection: EmulatorConnection) async throws {
-        try await withCloudKitEmulator(over: connection) { emulator in
-            for endpoint in ["assets/upload", "assets/rereference"] {
-                let reply = try await emulator.post(endpoint, as: .user, "{}")
-                #expect(reply.refusal == "404 NOT_FOUND could not find handler for endpoint", "\(endpoint)")
-            }
-        }
-    }
-
-    @Test(arguments: connections)
     func optionsTellsTheMethodsOfAKnownPath(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             let reply = try await emulator.send(.options, emulator.path("zones/list", in: .public), as: .nobody)

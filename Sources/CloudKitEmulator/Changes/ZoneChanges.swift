@@ -144,6 +144,7 @@ extension CloudKitEmulator {
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
             deviceID: configuration.deviceID,
+            assetLinks: assetLinks,
             zoneID: zone.zoneID(in: ground),
             user: ground.caller.userRecordName
         )
@@ -197,6 +198,7 @@ extension CloudKitEmulator {
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
             deviceID: configuration.deviceID,
+            assetLinks: assetLinks,
             zoneID: zone.zoneID(in: ground),
             user: user
         )

@@ -82,6 +82,7 @@ extension CloudKitEmulator {
                 desiredKeys: desiredKeys,
                 numbersAsStrings: numbersAsStrings,
                 deviceID: configuration.deviceID,
+                assetLinks: assetLinks,
                 user: caller.userRecordName
             )
             let records = try found.prefix(limit).map { match in

@@ -75,10 +75,6 @@ struct FieldRules {
             for location in locations { try check(location) }
         case .string where known?.base == .reference:
             throw .badRequest("could not decode reference object")
-        case .asset(let asset):
-            value = .asset(withoutReceipt(asset))
-        case .assetList(let assets):
-            value = .assetList(assets.map(withoutReceipt))
         default:
             break
         }
@@ -158,13 +154,6 @@ struct FieldRules {
             zoneID: zone.isDefault
                 ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zone.ownerRecordName(in: ground))
         )
-    }
-
-    /// A receipt is spent when the asset is attached; no reply shows it.
-    private func withoutReceipt(_ asset: Asset) -> Asset {
-        var asset = asset
-        asset.receipt = nil
-        return asset
     }
 }
 

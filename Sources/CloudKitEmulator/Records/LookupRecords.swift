@@ -59,6 +59,7 @@ extension CloudKitEmulator {
                         desiredKeys: lookup.desiredKeys ?? desiredKeys,
                         numbersAsStrings: numbersAsStrings,
                         deviceID: configuration.deviceID,
+                        assetLinks: assetLinks,
                         zoneID: zone.isDefault ? nil : zone.zoneID(in: ground),
                         user: caller.userRecordName
                     ).record(row, schema: schema)

@@ -62,6 +62,7 @@ extension CloudKitEmulator {
                         desiredKeys: operation.desiredKeysInAnyPlace ?? desiredKeys,
                         numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings,
                         deviceID: configuration.deviceID,
+                        assetLinks: assetLinks,
                         user: writer.user
                     )
                     results.append(

@@ -117,6 +117,7 @@ struct RecordPresentation {
     var desiredKeys: Set<String>?
     var numbersAsStrings = false
     var deviceID: String
+    var assetLinks: AssetLinks
     /// The zone to name on each record; recorded replies do so for custom zones, and not after a modification.
     var zoneID: ZoneID?
     /// Who looks at the records.
@@ -126,9 +127,11 @@ struct RecordPresentation {
         desiredKeys: [String]?,
         numbersAsStrings: Bool,
         deviceID: String,
+        assetLinks: AssetLinks,
         zoneID: ZoneID? = nil,
         user: String? = nil
     ) {
+        self.assetLinks = assetLinks
         self.desiredKeys = desiredKeys.map(Set.init)
         self.numbersAsStrings = numbersAsStrings
         self.deviceID = deviceID
@@ -154,6 +157,9 @@ struct RecordPresentation {
             record.fields = Record.Fields(
                 record.fields.lazy.filter { desiredKeys.contains($0.name) }.map { ($0.name, $0.value) }
             )
+        }
+        for (name, value) in record.fields where !value.assets.isEmpty {
+            record.fields[name] = assetLinks.linked(value)
         }
         if numbersAsStrings {
             record.fields = Record.Fields(record.fields.map { ($0.name, Self.numberAsString($0.value)) })

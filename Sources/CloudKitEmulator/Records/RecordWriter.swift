@@ -108,6 +108,7 @@ extension RecordWriter {
         var draft = try draft(request, over: old, type: type, replacesAll: replacesAll)
         try checkHierarchy(of: draft.content, as: name, over: present, old)
         try amend(&draft.content)
+        let receipts = try attachAssets(to: &draft.content, from: request, over: old, as: name, of: type)
         let links = links(of: draft.content)
         try check(links, of: present?.id, as: name)
         let body = try RecordRow.body(of: draft.content)
@@ -149,6 +150,7 @@ extension RecordWriter {
         written.updateValue(present?.changeTag, forKey: name)
         try index(draft.content, over: old, of: recordType, record: id)
         try write(links, of: id, hadLinks: old.map { !Self.references(of: $0).isEmpty } ?? false)
+        try settleAssets(of: id, content: draft.content, over: old, spending: receipts)
         let row = RecordRow(
             id: id,
             zone: zone.id,
@@ -342,6 +344,7 @@ extension RecordWriter {
             try index(nil, over: content, of: type, record: row.id)
         }
         try write([], of: row.id, hadLinks: !Self.references(of: content).isEmpty)
+        try settleAssets(of: row.id, content: nil, over: content, spending: SpentReceipts())
         let sequence = nextSequence()
         try db.cachedStatement(
             sql: "UPDATE record SET sequence = ?, deleted = 1, modified = ?, modifier = ?, body = NULL WHERE id = ?"
@@ -519,6 +522,7 @@ extension CloudKitEmulator {
     /// Removes all records of a zone, without a trace in its feed: the zone goes as a whole.
     func eraseRecords(of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
         try eraseShares(of: zone, in: ground, db)
+        try eraseAssets(of: zone, db)
         let schema = try schemas.schema(of: ground.container, in: db)
         for field in schema.types.values.flatMap(\.fields.values) {
             try db.execute(sql: "DELETE FROM entry WHERE field = ? AND zone = ?", arguments: [field.id, zone.id])

@@ -208,6 +208,7 @@ extension CloudKitEmulator {
             desiredKeys: nil,
             numbersAsStrings: false,
             deviceID: configuration.deviceID,
+            assetLinks: assetLinks,
             zoneID: metadata.zoneID,
             user: user
         )

@@ -91,6 +91,7 @@ enum Tables {
         migrator.registerMigration("discovery of users", migrate: createTablesOfDiscovery)
         migrator.registerMigration("sharing", migrate: createTablesOfSharing)
         migrator.registerMigration("subscriptions", migrate: SubscriptionTables.create)
+        migrator.registerMigration("assets") { db in try AssetTables.create(in: db) }
         return migrator
     }
 }

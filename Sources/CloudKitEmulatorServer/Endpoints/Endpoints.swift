@@ -18,7 +18,7 @@ struct Endpoints: Sendable {
         let registrations = Registrations()
         // The service's own replies are spaced out for people; nobody who reads them by program will miss that.
         try handlers.registerHandlers(on: registrations, configuration: Configuration(jsonEncodingOptions: []))
-        for (handler, method, path) in registrations.all where !Self.isUnserved(path) {
+        for (handler, method, path) in registrations.all {
             try add(handler, method, path)
             // A list answers POST with the body `{}`, too: so Apple's web apps ask (recorded for zones/list). With
             // users/discover that is another operation.

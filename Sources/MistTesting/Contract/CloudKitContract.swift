@@ -34,6 +34,7 @@ public enum CloudKitContract {
         fieldValueRules, fieldTypeRules, encryptedFieldRules, referenceRules,
         zoneChangesRules, databaseChangesRules,
         subscriptionRules, deviceTokenRules, pushRules,
+        assetRules,
         comparatorRules, filterRules, systemFieldRules, sortRules, pagingRules,
         sharingRules,
     ].flatMap(\.self)
@@ -113,6 +114,9 @@ public enum CloudKitContract {
                 blobs LIST<BYTES>,
                 places LIST<LOCATION>,
                 secret ENCRYPTED STRING,
+                photo ASSET,
+                cover ASSET,
+                album LIST<ASSET>,
                 GRANT WRITE TO "_creator",
                 GRANT CREATE TO "_icloud",
                 GRANT READ TO "_world"

@@ -9,13 +9,14 @@ struct Items {
 
     init(_ configure: (inout EmulatorConfiguration) -> Void = { _ in }) throws {
         world = try World(configure)
+        let picture = try world.upload([1], for: "picture", of: "Item", named: "r1")
         let json = [
             #"""
             "r1","fields":{"name":{"value":"Apple"},"count":{"value":1},"price":{"value":1.5},
             "when":{"value":1000,"type":"TIMESTAMP"},"tags":{"value":["red","green"]},"nums":{"value":[1,2]},
             "link":{"value":{"recordName":"t1","action":"NONE"}},"data":{"value":"AQID","type":"BYTES"},
             "place":{"value":{"latitude":59.9,"longitude":10.7}},"note":{"value":"Quick brown fox"},
-            "picture":{"value":{"fileChecksum":"c","size":1},"type":"ASSETID"},
+            "picture":{"value":\#(text(picture)),"type":"ASSETID"},
             "secret":{"value":"x","type":"STRING","isEncrypted":true}}
             """#,
             #"""

@@ -66,10 +66,6 @@ struct FieldRulesTests {
             try save(#"{"value":["b","a","b"],"type":"STRING_LIST"}"#)
                 == #"{"value":["b","a","b"],"type":"STRING_LIST"}"#
         )
-        #expect(
-            try save(#"{"value":{"fileChecksum":"c","size":1,"receipt":"r"},"type":"ASSET"}"#)
-                == #"{"value":{"fileChecksum":"c","size":1},"type":"ASSETID"}"#
-        )
     }
 
     @Test func valuesThatDoNotFitTheirTypeAreRefused() throws {

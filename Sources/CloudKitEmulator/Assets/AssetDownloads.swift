@@ -1,0 +1,148 @@
+import CloudKitModel
+import Crypto
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The key that makes an emulator's download addresses its own. It is kept with the data, so addresses outlive the process.
+struct AssetKey: Sendable {
+    private let key: SymmetricKey
+
+    static func load(from db: Database, identifiers: IdentifierSource) throws -> AssetKey {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO secret VALUES ('asset key', ?)",
+            arguments: [Data(identifiers.next(32))]
+        )
+        let bytes = try Data.fetchOne(db, sql: "SELECT value FROM secret WHERE name = 'asset key'")
+        return AssetKey(key: SymmetricKey(data: bytes ?? Data()))
+    }
+
+    fileprivate func signature(of file: Int64, until expires: Int64) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Array("\(file) \(expires)".utf8), using: key)
+        return base64(Array(code.prefix(24))).urlSafe
+    }
+}
+
+/// Gives the assets of a reply their download addresses.
+///
+/// An address has the form of the recorded ones: the checksums, the text `${f}` for a file name, when it ends in seconds since
+/// 1970, a signature. It is worth as much as the file for as long as it lasts, and no credential goes with it.
+struct AssetLinks {
+    let key: AssetKey
+    let host: String
+    /// In seconds since 1970.
+    let expires: Int64
+
+    func linked(_ value: FieldValue) -> FieldValue {
+        switch value {
+        case .asset(let asset): .asset(linked(asset))
+        case .assetList(let assets): .assetList(assets.map(linked))
+        default: value
+        }
+    }
+
+    private func linked(_ stored: Asset) -> Asset {
+        var asset = stored
+        asset.receipt = nil
+        guard let file = stored.receipt.flatMap({ Int64($0) }) else { return asset }
+        let checksums = ((asset.fileChecksum ?? "") + (asset.referenceChecksum ?? "")).urlSafe
+        let signature = key.signature(of: file, until: expires)
+        asset.downloadURL = "\(host)/B/\(checksums)/${f}?o=\(file)&v=1&e=\(expires)&s=\(signature)"
+        return asset
+    }
+}
+
+extension CloudKitEmulator {
+    /// What gives assets of replies their addresses.
+    var assetLinks: AssetLinks {
+        AssetLinks(
+            key: assetKey,
+            host: Self.assetHostAddress,
+            expires: now / 1000 + Int64(configuration.assets.downloadURLLifetime)
+        )
+    }
+
+    /// Opens a file by its download address: what the asset host does with a request to one.
+    ///
+    /// - Parameter target: The address from its path on, query included.
+    /// - Returns: The file, whose bytes are read as they are asked for.
+    /// - Throws: ``AssetHostError``.
+    public func openAsset(_ target: String) throws(AssetHostError) -> AssetDownload {
+        var items: [Substring: Substring] = [:]
+        for item in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            items[parts[0]] = parts.count == 2 ? parts[1] : ""
+        }
+        guard let file = items["o"].flatMap({ Int64($0) }), let expires = items["e"].flatMap({ Int64($0) }),
+            let signature = items["s"]
+        else { throw .notFound }
+        guard signature == assetKey.signature(of: file, until: expires) else { throw .forbidden }
+        guard expires * 1000 > now else { throw .gone }
+        do {
+            guard let found = try read({ db in try AssetFile.fetch(file, db) }) else { throw AssetHostError.notFound }
+            return AssetDownload(emulator: self, file: found)
+        } catch let error as AssetHostError {
+            throw error
+        } catch {
+            throw .storage(EmulatorError(wrapping: error))
+        }
+    }
+}
+
+/// A file on its way out of the emulator.
+public struct AssetDownload: Sendable {
+    let emulator: CloudKitEmulator
+    let file: AssetFile
+
+    /// The file's length in bytes.
+    public var size: Int64 { file.size }
+    /// The file's checksum, as records show it.
+    public var fileChecksum: String { file.checksum }
+
+    /// Reads some bytes.
+    ///
+    /// - Parameters:
+    ///   - offset: Where to begin.
+    ///   - limit: How many at most.
+    /// - Returns: At least one byte, and at most 256 KiB; none at the end of the file.
+    /// - Throws: ``AssetHostError/notFound`` when the file was removed meanwhile.
+    public func read(at offset: Int64, upTo limit: Int64 = .max) throws(AssetHostError) -> ArraySlice<UInt8> {
+        guard offset < file.size, limit > 0 else { return [] }
+        let (number, start) = offset.quotientAndRemainder(dividingBy: Int64(AssetFile.chunkSize))
+        let id = AssetFile.firstChunk(of: file.id) + number
+        let bytes: Data?
+        do {
+            bytes = try emulator.read { db in
+                try Data.fetchOne(
+                    db.cachedStatement(sql: "SELECT bytes FROM asset_chunk WHERE id = ?"),
+                    arguments: [id]
+                )
+            }
+        } catch {
+            throw .storage(error)
+        }
+        guard let bytes, bytes.count > Int(start) else { throw .notFound }
+        return Array(bytes)[Int(start)...].prefix(Int(min(limit, Int64(AssetFile.chunkSize))))
+    }
+}
+
+extension String {
+    /// Base64 as it may stand in a path.
+    fileprivate var urlSafe: String {
+        String(
+            decoding: utf8.compactMap { byte in
+                switch byte {
+                case UInt8(ascii: "+"): UInt8(ascii: "-")
+                case UInt8(ascii: "/"): UInt8(ascii: "_")
+                case UInt8(ascii: "="): nil
+                default: byte
+                }
+            },
+            as: UTF8.self
+        )
+    }
+}

@@ -1,0 +1,298 @@
+public import CloudKitModel
+import Crypto
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a file is to be uploaded for: one field of one record.
+public struct AssetUploadRequest: Hashable, Sendable {
+    /// The record's name; one is made when `nil`.
+    public var recordName: String?
+    /// The record's type.
+    public var recordType: String
+    /// The field's name.
+    public var fieldName: String
+
+    /// Makes a request.
+    public init(recordName: String? = nil, recordType: String, fieldName: String) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.fieldName = fieldName
+    }
+}
+
+/// Where one file may be sent.
+public struct AssetUploadTicket: Hashable, Sendable {
+    /// The record that the file is for. The record must be saved under this name.
+    public var recordName: String
+    /// The field that the file is for.
+    public var fieldName: String
+    /// What ``CloudKitEmulator/beginAssetUpload(_:length:)`` takes: the last part of the address.
+    public var token: String
+    /// The address.
+    public var url: String
+}
+
+/// Why the asset host refuses a request. It answers with a bare HTTP status (observed live), so this has no code of the
+/// service.
+public enum AssetHostError: Error, Hashable, Sendable {
+    /// There is no such address, or the file is gone.
+    case notFound
+    /// The address was good once: its time is over, or it was used. The service was seen to answer 410 for download
+    /// addresses whose time is over.
+    case gone
+    /// The address was tampered with.
+    case forbidden
+    /// The file is longer than ``EmulatorConfiguration/Limits/assetSize``.
+    case tooLarge
+    /// The storage failed.
+    case storage(EmulatorError)
+}
+
+extension CloudKitEmulator {
+    /// Where the addresses of uploads and downloads are, without a slash at the end.
+    ///
+    /// Only who serves them knows; a server sets it around each request.
+    @TaskLocal public static var assetHostAddress = "http://assets.cloudkit.test"
+
+    /// Gives out addresses to upload files to (`assets/upload`).
+    ///
+    /// ```swift
+    /// let ticket = try emulator.requestAssetUploads(
+    ///     [AssetUploadRequest(recordType: "Note", fieldName: "photo")], in: notes, as: .user(user))[0]
+    /// var upload = try emulator.beginAssetUpload(ticket.token)
+    /// try upload.append(bytes[...])
+    /// let photo = try upload.finish()     // fileChecksum, size, receipt
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - requests: What the files are for, at most 200.
+    ///   - address: The database.
+    ///   - zoneID: The zone of the records; the default zone when `nil`.
+    ///   - caller: Who asks.
+    /// - Returns: One address for each request, in order, good for 15 minutes.
+    /// - Throws: `BAD_REQUEST` for too many, and for a field that holds something else than files; `ZONE_NOT_FOUND`,
+    ///   `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    public func requestAssetUploads(
+        _ requests: [AssetUploadRequest],
+        in address: DatabaseAddress,
+        zoneID: ZoneID? = nil,
+        as caller: Caller
+    ) throws(EmulatorError) -> [AssetUploadTicket] {
+        let limit = configuration.limits.uploadTokensPerRequest
+        guard requests.count <= limit else {
+            throw .badRequest("a request has at most \(limit) tokens, not \(requests.count)")
+        }
+        return try write(address, as: caller) { db, ground in
+            if address.scope == .public, caller.userRecordName == nil {
+                throw EmulatorError(.accessDenied, "CREATE operation not permitted")
+            }
+            try AssetFile.sweep(now: now, db)
+            let zone = try zone(zoneID, of: ground, in: db)
+            let schema = try schemas.schema(of: ground.container, in: db)
+            return try requests.map { request in
+                try check(request, in: zone, schema: schema, db)
+                let name = request.recordName ?? identifiers.uuid()
+                let token = identifiers.hex(24)
+                try db.execute(
+                    sql: """
+                        INSERT INTO asset_upload (token, zone, record, type, field, is_private, expires)
+                        VALUES (?, ?, ?, ?, ?, ?, ?)
+                        """,
+                    arguments: [
+                        token, zone.id, name, request.recordType, request.fieldName, address.scope != .public,
+                        now + Int64(configuration.assets.uploadURLLifetime * 1000),
+                    ]
+                )
+                return AssetUploadTicket(
+                    recordName: name,
+                    fieldName: request.fieldName,
+                    token: token,
+                    url: "\(Self.assetHostAddress)/asset-upload/\(token)"
+                )
+            }
+        }
+    }
+
+    private func check(_ request: AssetUploadRequest, in zone: ZoneRow, schema: Schema, _ db: Database) throws {
+        for name in [request.recordType, request.fieldName] where !FieldRules.isIdentifier(name) {
+            throw EmulatorError.badRequest("'\(name)' is not a valid name")
+        }
+        if let kind = schema[request.recordType]?.fields[request.fieldName]?.kind, kind.base != .asset {
+            throw EmulatorError.badRequest(
+                "invalid attempt to set value type ASSETID for field '\(request.fieldName)' for type "
+                    + "'\(request.recordType)', defined to be: \(kind.rawValue)"
+            )
+        }
+        guard let name = request.recordName else { return }
+        guard isValidName(name) else { throw EmulatorError.badRequest("'\(name)' is not a valid record name") }
+        if let row = try RecordRow.fetch(name, in: zone, db), !row.isDeleted,
+            let type = schema.name(of: row.type), type != request.recordType
+        {
+            throw EmulatorError.badRequest("record '\(name)' is of type '\(type)', not '\(request.recordType)'")
+        }
+    }
+
+    /// Begins to take a file: what the asset host does with the body of a request to an upload address.
+    ///
+    /// The address can be used again as long as no file arrived there whole.
+    ///
+    /// - Parameters:
+    ///   - token: The ``AssetUploadTicket/token``.
+    ///   - length: The file's length, where it is known already.
+    /// - Returns: What takes the bytes.
+    /// - Throws: ``AssetHostError``.
+    public func beginAssetUpload(_ token: String, length: Int64? = nil) throws(AssetHostError) -> AssetUpload {
+        if let length, length > configuration.limits.assetSize { throw .tooLarge }
+        let id = try assetStorage { db in
+            try checkAddress(token, db)
+            // Far longer than any upload takes, so that only what broke off is swept away.
+            let deadline = now + 24 * 60 * 60 * 1000
+            try db.execute(sql: "INSERT INTO asset_file (keep_until) VALUES (?)", arguments: [deadline])
+            return db.lastInsertedRowID
+        }
+        return AssetUpload(emulator: self, token: token, file: id)
+    }
+
+    private func checkAddress(_ token: String, _ db: Database) throws {
+        let row = try Row.fetchOne(
+            db,
+            sql: "SELECT expires, used FROM asset_upload WHERE token = ?",
+            arguments: [token]
+        )
+        guard let row else { throw AssetHostError.notFound }
+        guard row[0] > now, row[1] == false else { throw AssetHostError.gone }
+    }
+
+    fileprivate func finish(_ upload: AssetUpload, digest: [UInt8]) throws(AssetHostError) -> Asset {
+        try assetStorage { db in
+            try checkAddress(upload.token, db)
+            try db.execute(sql: "UPDATE asset_upload SET used = 1 WHERE token = ?", arguments: [upload.token])
+            let isPrivate = try Bool.fetchOne(
+                db,
+                sql: "SELECT is_private FROM asset_upload WHERE token = ?",
+                arguments: [upload.token]
+            )
+            // Private files are encrypted; their own key, and the checksum of what it makes of them, go with them (recorded).
+            let key = isPrivate == true ? identifiers.next(16) : nil
+            let reference = key.map { key in [1] + Array(Insecure.SHA1.hash(data: key + digest)) }
+            let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
+            let receipt = base64(identifiers.next(48))
+            try db.execute(
+                sql: """
+                    UPDATE asset_file
+                    SET checksum = ?, size = ?, wrapping_key = ?, reference_checksum = ?, keep_until = ? WHERE id = ?
+                    """,
+                arguments: [
+                    base64([1] + digest), upload.size, key.map(base64), reference.map(base64), expires, upload.file,
+                ]
+            )
+            try db.execute(
+                sql: """
+                    INSERT INTO asset_receipt (receipt, file, zone, record, type, field, expires)
+                    SELECT ?, ?, zone, record, type, field, ? FROM asset_upload WHERE token = ?
+                    """,
+                arguments: [receipt, upload.file, expires, upload.token]
+            )
+            guard let file = try AssetFile.fetch(upload.file, db) else { throw AssetHostError.notFound }
+            var asset = Asset(file)
+            asset.receipt = receipt
+            return asset
+        }
+    }
+
+    /// Writes for the asset host.
+    fileprivate func assetStorage<Value>(_ body: (Database) throws -> Value) throws(AssetHostError) -> Value {
+        do {
+            return try writeUnwrapped(body)
+        } catch let error as AssetHostError {
+            throw error
+        } catch {
+            throw .storage(EmulatorError(wrapping: error))
+        }
+    }
+}
+
+/// A file on its way into the emulator.
+///
+/// An upload that is neither finished nor discarded, as when the process dies, is removed a day later.
+public struct AssetUpload: Sendable {
+    let emulator: CloudKitEmulator
+    let token: String
+    let file: Int64
+    /// The bytes taken so far.
+    public private(set) var size: Int64 = 0
+    private var hash = Insecure.SHA1()
+    private var piece: [UInt8] = []
+    private var pieces: Int64 = 0
+
+    init(emulator: CloudKitEmulator, token: String, file: Int64) {
+        self.emulator = emulator
+        self.token = token
+        self.file = file
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// - Throws: ``AssetHostError/tooLarge`` as soon as the file is longer than allowed.
+    public mutating func append(_ bytes: ArraySlice<UInt8>) throws(AssetHostError) {
+        guard size + Int64(bytes.count) <= emulator.configuration.limits.assetSize else { throw .tooLarge }
+        size += Int64(bytes.count)
+        var rest = bytes
+        while !rest.isEmpty {
+            let part = rest.prefix(AssetFile.chunkSize - piece.count)
+            piece.append(contentsOf: part)
+            rest = rest.dropFirst(part.count)
+            if piece.count == AssetFile.chunkSize { try store() }
+        }
+    }
+
+    private mutating func store() throws(AssetHostError) {
+        hash.update(data: piece)
+        let (id, bytes) = (AssetFile.firstChunk(of: file) + pieces, Data(piece))
+        try emulator.assetStorage { db in
+            try db.cachedStatement(sql: "INSERT INTO asset_chunk VALUES (?, ?)").execute(arguments: [id, bytes])
+        }
+        pieces += 1
+        piece.removeAll(keepingCapacity: true)
+    }
+
+    /// Ends the file: the address is used up, and the file can be attached.
+    ///
+    /// - Returns: The dictionary to save in the field, with its receipt.
+    /// - Throws: ``AssetHostError/gone`` when the address went out of date or was used meanwhile; the file is then removed.
+    public consuming func finish() throws(AssetHostError) -> Asset {
+        do throws(AssetHostError) {
+            if !piece.isEmpty { try store() }
+            return try emulator.finish(self, digest: Array(hash.finalize()))
+        } catch {
+            discard()
+            throw error
+        }
+    }
+
+    /// Gives the file up, and removes what is there of it.
+    public func discard() {
+        try? emulator.assetStorage { db in try AssetFile.remove(file, db) }
+    }
+}
+
+extension Asset {
+    /// What a reply shows of a file, but for its address.
+    init(_ file: AssetFile) {
+        self.init(
+            fileChecksum: file.checksum,
+            size: file.size,
+            wrappingKey: file.wrappingKey,
+            referenceChecksum: file.referenceChecksum
+        )
+    }
+}
+
+func base64(_ bytes: [UInt8]) -> String {
+    Data(bytes).base64EncodedString()
+}

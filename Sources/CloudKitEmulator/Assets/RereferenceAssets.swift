@@ -1,0 +1,97 @@
+public import CloudKitModel
+import GRDB
+
+/// A field of a record that holds a file.
+public struct AssetFieldID: Hashable, Sendable {
+    /// The record's name.
+    public var recordName: String
+    /// The field's name.
+    public var fieldName: String
+
+    /// Makes an identifier.
+    public init(recordName: String, fieldName: String) {
+        self.recordName = recordName
+        self.fieldName = fieldName
+    }
+}
+
+extension CloudKitEmulator {
+    /// Makes files of records usable in other records, without another upload (`assets/rereference`).
+    ///
+    /// - Parameters:
+    ///   - fields: Where the files are, at most 200. Which file of a list is meant nobody could say, so a list is refused.
+    ///   - address: The database.
+    ///   - zoneID: The zone of the records that hold the files; the default zone when `nil`.
+    ///   - targetZoneID: The zone of the records that will hold them; the same zone when `nil`.
+    ///   - caller: Who asks.
+    /// - Returns: For each field, in order, the dictionary to save, with a receipt that is good once; or why there is none:
+    ///   `NOT_FOUND` where there is no such record or file.
+    /// - Throws: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`, `BAD_REQUEST` for too many.
+    public func rereferenceAssets(
+        _ fields: [AssetFieldID],
+        in address: DatabaseAddress,
+        zoneID: ZoneID? = nil,
+        targetZoneID: ZoneID? = nil,
+        as caller: Caller
+    ) throws(EmulatorError) -> [Result<Asset, EmulatorError>] {
+        let limit = configuration.limits.uploadTokensPerRequest
+        guard fields.count <= limit else {
+            throw .badRequest("a request has at most \(limit) assets, not \(fields.count)")
+        }
+        return try write(address, as: caller) { db, ground in
+            if address.scope == .public, caller.userRecordName == nil {
+                throw EmulatorError(.accessDenied, "CREATE operation not permitted")
+            }
+            try AssetFile.sweep(now: now, db)
+            let zone = try zone(zoneID, of: ground, in: db)
+            let access = try sharedAccess(to: [zone], in: ground, db)
+            let target = try targetZoneID.map { try self.zone($0, of: ground, in: db) } ?? zone
+            return try fields.map { field in
+                do {
+                    return .success(try rereference(field, in: zone, for: target, db) { try access?.sees($0) ?? true })
+                } catch let error as EmulatorError {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    private func rereference(
+        _ field: AssetFieldID,
+        in zone: ZoneRow,
+        for target: ZoneRow,
+        _ db: Database,
+        isSeen: (_ record: Int64) throws -> Bool
+    ) throws -> Asset {
+        guard let row = try RecordRow.fetch(field.recordName, in: zone, db), !row.isDeleted, try isSeen(row.id) else {
+            throw EmulatorError(.notFound, "Record not found")
+        }
+        let file: AssetFile
+        switch try row.content().fields[field.fieldName] {
+        case .asset(let asset):
+            guard let found = try asset.receipt.flatMap({ Int64($0) }).flatMap({ try AssetFile.fetch($0, db) }) else {
+                throw EmulatorError(.notFound, "Asset not found")
+            }
+            file = found
+        case .assetList:
+            throw EmulatorError.badRequest("field '\(field.fieldName)' holds a list of assets")
+        case nil, .null:
+            throw EmulatorError(.notFound, "Asset not found")
+        default:
+            throw EmulatorError.badRequest("field '\(field.fieldName)' holds no asset")
+        }
+        let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
+        let receipt = base64(identifiers.next(48))
+        try db.execute(
+            sql: "INSERT INTO asset_receipt (receipt, file, zone, expires) VALUES (?, ?, ?, ?)",
+            arguments: [receipt, file.id, target.id, expires]
+        )
+        try db.execute(
+            sql: "UPDATE asset_file SET keep_until = max(keep_until, ?) WHERE id = ?",
+            arguments: [expires, file.id]
+        )
+        var asset = Asset(file)
+        asset.receipt = receipt
+        return asset
+    }
+}

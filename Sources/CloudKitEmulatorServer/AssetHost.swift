@@ -1,0 +1,208 @@
+import CloudKitEmulator
+import CloudKitModel
+import CloudKitWebServices
+import HTTPTypes
+import Logging
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+/// The host of files: where uploads go and downloads come from.
+///
+/// It is a host of its own in all but its address. No request there carries credentials, for the addresses are secrets themselves;
+/// replies have none of the service's header fields; and a refusal is a bare HTTP status with no error dictionary (observed live).
+///
+/// Bodies stream both ways: no more than one piece of a file is in memory at a time.
+struct AssetHost: Sendable {
+    let emulator: CloudKitEmulator
+    let logger: Logger
+
+    private static let uploads = "/asset-upload/"
+    private static let downloads = "/B/"
+
+    /// What the host answers, for a router.
+    static let routes: [Endpoints.Route] = [
+        .init(method: .post, path: uploads + "{token}"), .init(method: .options, path: uploads + "{token}"),
+        .init(method: .get, path: downloads + "{checksums}/{file}"),
+        .init(method: .head, path: downloads + "{checksums}/{file}"),
+        .init(method: .options, path: downloads + "{checksums}/{file}"),
+    ]
+
+    /// Whether a request is for the host of files.
+    static func serves(_ request: HTTPRequest) -> Bool {
+        let path = request.path ?? "/"
+        return path.hasPrefix(uploads) || path.hasPrefix(downloads)
+    }
+
+    /// Answers a request to the host of files.
+    ///
+    /// - Throws: Only what reading the request's body throws, and `CancellationError`. All else becomes a response.
+    func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
+        var (response, responseBody) = try await answer(request, body: body)
+        if let origin = request.headerFields[.origin] {
+            // A page that uploads with CloudKit JS is never of this origin.
+            response.headerFields[.accessControlAllowOrigin] = origin
+            response.headerFields[.vary] = "Origin"
+        }
+        // Addresses are secrets: not even the path is logged.
+        logger.debug("\(request.method) asset", metadata: ["status": "\(response.status.code)"])
+        return (response, responseBody)
+    }
+
+    private func answer(_ request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
+        let path = request.path ?? "/"
+        let isUpload = path.hasPrefix(Self.uploads)
+        do {
+            switch request.method {
+            case .post where isUpload:
+                return try await receive(body, at: String(path.dropFirst(Self.uploads.count).prefix { $0 != "?" }))
+            case .get where !isUpload, .head where !isUpload:
+                return send(try emulator.openAsset(path), to: request)
+            case .options:
+                return (preflightResponse(to: request, isUpload: isUpload), nil)
+            default:
+                let allowed = isUpload ? "POST, OPTIONS" : "GET, HEAD, OPTIONS"
+                return (HTTPResponse(status: .methodNotAllowed, headerFields: [.allow: allowed]), nil)
+            }
+        } catch let error as AssetHostError {
+            if case .storage(let cause) = error {
+                logger.error("the storage of assets failed", metadata: ["error": "\(cause)"])
+            }
+            return (HTTPResponse(status: HTTPResponse.Status(of: error), headerFields: [.contentLength: "0"]), nil)
+        }
+    }
+
+    private func preflightResponse(to request: HTTPRequest, isUpload: Bool) -> HTTPResponse {
+        let methods = isUpload ? "POST, OPTIONS" : "GET, HEAD, OPTIONS"
+        var response = HTTPResponse(status: .ok, headerFields: [.allow: methods, .contentLength: "0"])
+        if request.headerFields[.origin] != nil {
+            response.headerFields[.accessControlAllowMethods] = methods
+            response.headerFields[.accessControlAllowHeaders] = request.headerFields[.accessControlRequestHeaders]
+        }
+        return response
+    }
+}
+
+// MARK: - Uploads
+
+extension AssetHost {
+    private func receive(_ body: HTTPBody?, at token: String) async throws -> (HTTPResponse, HTTPBody?) {
+        var length: Int64?
+        if case .known(let count) = body?.length { length = count }
+        var upload = try emulator.beginAssetUpload(token, length: length)
+        do {
+            if let body {
+                for try await chunk in body { try upload.append(chunk) }
+            }
+            try Task.checkCancellation()
+        } catch {
+            upload.discard()
+            throw error
+        }
+        let reply = Components.Schemas.UploadAssetResponse(singleFile: try upload.finish())
+        let bytes = try JSONWriter.bytes(of: reply)
+        let response = HTTPResponse(
+            status: .ok,
+            headerFields: [.contentType: "application/json; charset=UTF-8", .contentLength: "\(bytes.count)"]
+        )
+        return (response, HTTPBody(bytes))
+    }
+}
+
+// MARK: - Downloads
+
+extension AssetHost {
+    private func send(_ file: AssetDownload, to request: HTTPRequest) -> (HTTPResponse, HTTPBody?) {
+        let tag = "\"\(file.fileChecksum)\""
+        var response = HTTPResponse(
+            status: .ok,
+            headerFields: [.acceptRanges: "bytes", .contentType: "application/octet-stream", .eTag: tag]
+        )
+        var range = 0..<file.size
+        let isSameFile = request.headerFields[.ifRange].map { $0 == tag } ?? true
+        switch request.headerFields[.range].flatMap({ ByteRange($0) }) {
+        case let wanted? where isSameFile:
+            guard let part = wanted.resolved(in: file.size) else {
+                response = HTTPResponse(
+                    status: .rangeNotSatisfiable,
+                    headerFields: [.contentRange: "bytes */\(file.size)", .contentLength: "0"]
+                )
+                return (response, nil)
+            }
+            range = part
+            response.status = .partialContent
+            response.headerFields[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(file.size)"
+        default: break
+        }
+        let length = Int64(range.count)
+        response.headerFields[.contentLength] = "\(length)"
+        guard request.method != .head else { return (response, nil) }
+        let body = HTTPBody(
+            FileBytes(file: file, range: range),
+            length: .known(length),
+            iterationBehavior: .multiple
+        )
+        return (response, body)
+    }
+
+    /// The bytes of a file, read as they are asked for.
+    private struct FileBytes: AsyncSequence, Sendable {
+        let file: AssetDownload
+        let range: Range<Int64>
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let file: AssetDownload
+            var rest: Range<Int64>
+
+            mutating func next() async throws -> ArraySlice<UInt8>? {
+                guard !rest.isEmpty else { return nil }
+                try Task.checkCancellation()
+                let bytes = try file.read(at: rest.lowerBound, upTo: Int64(rest.count))
+                rest = rest.lowerBound + Int64(bytes.count)..<rest.upperBound
+                return bytes
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file, rest: range) }
+    }
+}
+
+/// What the header field `Range` asks for, as far as it is one range of bytes. Anything else is ignored, as HTTP allows.
+struct ByteRange: Equatable {
+    var first: Int64?
+    var last: Int64?
+
+    init?(_ text: String) {
+        let unit = "bytes="
+        guard text.lowercased().hasPrefix(unit) else { return nil }
+        let parts = text.dropFirst(unit.count).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let isNumber = parts.map { $0.utf8.allSatisfy { (48...57).contains($0) } }
+        guard isNumber == [true, true] else { return nil }
+        (first, last) = (Int64(parts[0]), Int64(parts[1]))
+        if first == nil, last == nil { return nil }
+        if let first, let last, last < first { return nil }
+    }
+
+    /// The range within a file of this length; `nil` when there is no such byte.
+    func resolved(in size: Int64) -> Range<Int64>? {
+        guard let first else {
+            let count = min(last ?? 0, size)
+            return count > 0 ? size - count..<size : nil
+        }
+        guard first < size else { return nil }
+        return first..<(last.map { min($0, size - 1) + 1 } ?? size)
+    }
+}
+
+extension HTTPResponse.Status {
+    fileprivate init(of error: AssetHostError) {
+        self =
+            switch error {
+            case .notFound: .notFound
+            case .gone: .gone
+            case .forbidden: .forbidden
+            case .tooLarge: .contentTooLarge
+            case .storage: .internalServerError
+            }
+    }
+}

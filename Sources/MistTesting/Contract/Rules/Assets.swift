@@ -1,0 +1,305 @@
+import HTTPTypes
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Files: addresses to upload to, receipts, addresses to download from, re-references.
+let assetRules: [ContractRule] = [
+    ContractRule(400, "assets/upload gives one address for each token, in order", "A") { session in
+        let zone = try await session.makeZone()
+        let tokens: [JSONValue] = [
+            ["recordName": "b", "recordType": .string(noteType), "fieldName": "photo"],
+            ["recordName": "a", "recordType": .string(noteType), "fieldName": "cover"],
+        ]
+        try await session.post("assets/upload", session.uploads(tokens, in: zone), in: zone).expect(
+            .including([
+                "tokens": [
+                    .including(["recordName": "b", "fieldName": "photo", "url": .address]),
+                    .including(["recordName": "a", "fieldName": "cover", "url": .address]),
+                ]
+            ])
+        )
+    },
+    ContractRule(401, "a token without a record name gets one", "A") { session in
+        let zone = try await session.makeZone()
+        let token: JSONValue = ["recordType": .string(noteType), "fieldName": "photo"]
+        let reply = try await session.post("assets/upload", session.uploads([token, token], in: zone), in: zone)
+        let first = try reply.text("tokens", "0", "recordName")
+        try reply.expect(
+            .including([
+                "tokens": [.including(["url": .address]), .including(["recordName": .text(otherThan: first)])]
+            ])
+        )
+    },
+    ContractRule(402, "a field of another type gets no address", "PU") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["title": "x"], in: zone)
+        let token: JSONValue = ["recordName": "a", "recordType": .string(noteType), "fieldName": "title"]
+        let reply = try await session.post("assets/upload", session.uploads([token], in: zone), in: zone)
+        if reply.status == 200 {
+            let failure = JSONPattern.including(["serverErrorCode": "BAD_REQUEST"], without: ["url"])
+            try reply.expect(.including(["tokens": [failure]]))
+        } else {
+            try reply.expectError("BAD_REQUEST")
+        }
+    },
+    ContractRule(403, "more than 200 tokens are refused", "A") { session in
+        let zone = try await session.makeZone()
+        let token: JSONValue = ["recordType": .string(noteType), "fieldName": "photo"]
+        let most = [JSONValue](repeating: token, count: 200)
+        let reply = try await session.post("assets/upload", session.uploads(most, in: zone), in: zone)
+        try reply.require(reply.body?["tokens"]?.arrayValue?.count == 200, "200 tokens")
+        let over = try await session.post("assets/upload", session.uploads(most + [token], in: zone), in: zone)
+        try over.require((400..<500).contains(over.status), "a refusal")
+    },
+    ContractRule(404, "an upload is answered with the dictionary to save", "A") { session in
+        let zone = try await session.makeZone()
+        let reply = try await session.upload(picture, for: "photo", named: "a", in: zone)
+        try reply.expect(
+            .including([
+                "singleFile": .including(
+                    [
+                        "fileChecksum": .base64(21), "receipt": .text, "size": .value(.integer(Int64(picture.count))),
+                        "wrappingKey": .base64(16), "referenceChecksum": .base64(21),
+                    ],
+                    without: ["downloadURL"]
+                )
+            ])
+        )
+    },
+    ContractRule(404, "an upload to the public database has no keys", "L") { session in
+        let place = Place.publicDatabase(as: .user)
+        let reply = try await session.upload(picture, for: "photo", named: session.unique("a"), in: place)
+        try reply.expect(
+            .including([
+                "singleFile": .including(
+                    ["fileChecksum": .base64(21), "receipt": .text],
+                    without: ["wrappingKey", "referenceChecksum"]
+                )
+            ])
+        )
+    },
+    ContractRule(405, "the same bytes have the same checksum", "L") { session in
+        let zone = try await session.makeZone()
+        let first = try await session.upload(picture, for: "photo", named: "a", in: zone)
+        let second = try await session.upload(picture, for: "photo", named: "b", in: zone)
+        let checksum = try first.text("singleFile", "fileChecksum")
+        try second.expect(.including(["singleFile": .including(["fileChecksum": .value(.string(checksum))])]))
+        let other = try await session.upload([1, 2, 3], for: "photo", named: "c", in: zone)
+        try other.expect(.including(["singleFile": .including(["fileChecksum": .text(otherThan: checksum)])]))
+    },
+    ContractRule(406, "every reply that shows a saved asset shows where to download it, and no receipt", "RL") {
+        session in
+        let zone = try await session.makeZone()
+        let asset = try await session.uploaded(picture, for: "photo", named: "a", in: zone)
+        let saved = try await session.modify([.create("a", ["photo": .typed(asset, "ASSETID")])], in: zone)
+        let looked = try await session.lookup(["a"], in: zone)
+        let found = try await session.query(in: zone)
+        for reply in [saved, looked, found] {
+            try reply.expectRecords([.including(["fields": .including(["photo": .asset(asset)])])])
+        }
+        let changes = try await session.changes(in: zone)
+        let record = JSONPattern.including(["fields": .including(["photo": .asset(asset)])])
+        try changes.expectZones([.including(["records": [record]])])
+    },
+    ContractRule(406, "assets stand in lists, too", "RL") { session in
+        let zone = try await session.makeZone()
+        let first = try await session.uploaded(picture, for: "album", named: "a", in: zone)
+        let second = try await session.uploaded([1], for: "album", named: "a", in: zone)
+        let album = Field.typed([first, second], "ASSETID_LIST")
+        try await session.modify([.create("a", ["album": album])], in: zone).expectRecords([
+            .including([
+                "fields": .including([
+                    "album": .including(["type": "ASSETID_LIST", "value": [.assetValue(first), .assetValue(second)]])
+                ])
+            ])
+        ])
+    },
+    ContractRule(407, "what is downloaded is what was uploaded, without credentials", "RL") { session in
+        let zone = try await session.makeZone()
+        let url = try await session.savedAsset(picture, named: "a", in: zone)
+        let whole = try await session.fetch(url)
+        try whole.require(whole.status == 200 && whole.bytes == picture, "the \(picture.count) bytes")
+        let head = try await session.fetch(url, method: .head)
+        try head.require(
+            head.status == 200 && head.bytes.isEmpty && head.headers[.contentLength] == "\(picture.count)",
+            "the length alone"
+        )
+        let part = try await session.fetch(url, headers: [.range: "bytes=1000-1999"])
+        try part.require(
+            part.status == 206 && part.bytes == Array(picture[1000..<2000])
+                && part.headers[.contentRange] == "bytes 1000-1999/\(picture.count)",
+            "206 and the bytes from 1000 to 1999"
+        )
+        let rest = try await session.fetch(url, headers: [.range: "bytes=\(picture.count - 5)-"])
+        try rest.require(rest.status == 206 && rest.bytes == picture.suffix(5), "206 and the last five bytes")
+        let beyond = try await session.fetch(url, headers: [.range: "bytes=\(picture.count)-"])
+        try beyond.require(beyond.status == 416, "416")
+    },
+    ContractRule(408, "the asset host refuses with a status alone", "L") { session in
+        let zone = try await session.makeZone()
+        let url = try await session.savedAsset(picture, named: "a", in: zone)
+        let tampered = try await session.fetch(url.dropLast(3) + "xxx")
+        try tampered.require((400..<500).contains(tampered.status), "a refusal")
+        try tampered.require(tampered.body?["serverErrorCode"] == nil, "no error dictionary")
+    },
+    ContractRule(409, "an asset that was read has no place in another record", "L") { session in
+        let zone = try await session.makeZone()
+        _ = try await session.savedAsset(picture, named: "a", in: zone)
+        let read = try await session.lookup(["a"], in: zone).body?["records"]?[0]?["fields"]?["photo"]?["value"]
+        try await session.modify([.create("b", ["photo": .typed(read ?? .null, "ASSETID")])], in: zone)
+            .expectRecords([.failure("b", "BAD_REQUEST")])
+        try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
+    },
+    ContractRule(410, "an asset is saved in the record and field that it was uploaded for", "A") { session in
+        let zone = try await session.makeZone()
+        let asset = Field.typed(try await session.uploaded(picture, for: "photo", named: "a", in: zone), "ASSETID")
+        try await session.modify([.create("b", ["photo": asset])], in: zone)
+            .expectRecords([.failure("b", "BAD_REQUEST")])
+        try await session.modify([.create("a", ["cover": asset])], in: zone)
+            .expectRecords([.failure("a", "BAD_REQUEST")])
+        try await session.modify([.create("a", ["photo": asset])], in: zone).expectNames(["a"])
+    },
+    ContractRule(411, "a re-referenced asset goes into another record without its bytes", "AJ") { session in
+        let zone = try await session.makeZone()
+        _ = try await session.savedAsset(picture, named: "a", in: zone)
+        let field: JSONValue = ["recordName": "a", "fieldName": "photo"]
+        let body: JSONValue = ["zoneID": zone.zoneID ?? .null, "assets": [field]]
+        let reply = try await session.post("assets/rereference", body, in: zone)
+        try reply.expect(.including(["assets": [.including(["fileChecksum": .base64(21), "receipt": .text])]]))
+        let asset = reply.body?["assets"]?[0] ?? .null
+        let saved = try await session.modify([.create("b", ["cover": .typed(asset, "ASSETID")])], in: zone)
+        let other = try saved.text("records", "0", "fields", "cover", "value", "downloadURL")
+        let file = try await session.fetch(other)
+        try file.require(file.bytes == picture, "the \(picture.count) bytes")
+        // It stays when the first record goes.
+        _ = try await session.modify([.forceDelete("a")], in: zone)
+        let kept = try await session.fetch(other)
+        try kept.require(kept.bytes == picture, "the \(picture.count) bytes")
+    },
+    ContractRule(412, "re-references are answered in order, missing records included", "AI") { session in
+        let zone = try await session.makeZone()
+        _ = try await session.savedAsset(picture, named: "a", in: zone)
+        let body: JSONValue = [
+            "zoneID": zone.zoneID ?? .null,
+            "assets": [
+                ["recordName": "missing", "fieldName": "photo"], ["recordName": "a", "fieldName": "photo"],
+                ["recordName": "a", "fieldName": "cover"],
+            ],
+        ]
+        try await session.post("assets/rereference", body, in: zone).expect(
+            .including([
+                "assets": [
+                    .including(["serverErrorCode": "NOT_FOUND"], without: ["receipt"]), .including(["receipt": .text]),
+                    .including(["serverErrorCode": .text], without: ["receipt"]),
+                ]
+            ])
+        )
+    },
+]
+
+private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 7) }
+
+extension ContractSession {
+    /// The body of assets/upload.
+    fileprivate func uploads(_ tokens: [JSONValue], in place: Place) -> JSONValue {
+        var body: [String: JSONValue] = ["tokens": .array(tokens)]
+        body["zoneID"] = place.zoneID
+        return .object(body)
+    }
+
+    /// Uploads a file; the reply is that of the asset host.
+    fileprivate func upload(
+        _ bytes: [UInt8],
+        for field: String,
+        named name: String,
+        in place: Place
+    ) async throws -> ContractReply {
+        let token: JSONValue = [
+            "recordName": .string(name), "recordType": .string(noteType), "fieldName": .string(field),
+        ]
+        let reply = try await post("assets/upload", uploads([token], in: place), in: place)
+        return try await fetch(try reply.text("tokens", "0", "url"), method: .post, body: bytes)
+    }
+
+    /// Uploads a file, and returns the value to save.
+    fileprivate func uploaded(
+        _ bytes: [UInt8],
+        for field: String,
+        named name: String,
+        in place: Place
+    ) async throws -> JSONValue {
+        let reply = try await upload(bytes, for: field, named: name, in: place)
+        try reply.expect(.including(["singleFile": .including(["receipt": .text])]))
+        return reply.body?["singleFile"] ?? .null
+    }
+
+    /// Saves a new record with a file in its field `photo`, and returns where to download it.
+    fileprivate func savedAsset(_ bytes: [UInt8], named name: String, in place: Place) async throws -> String {
+        let asset = try await uploaded(bytes, for: "photo", named: name, in: place)
+        let reply = try await modify([.create(name, ["photo": .typed(asset, "ASSETID")])], in: place)
+        return try reply.text("records", "0", "fields", "photo", "value", "downloadURL")
+    }
+
+    /// A request to the asset host, without credentials.
+    fileprivate func fetch(
+        _ url: some StringProtocol,
+        method: HTTPRequest.Method = .get,
+        headers: HTTPFields = [:],
+        body: [UInt8]? = nil
+    ) async throws -> ContractReply {
+        let text = String(url).replacing("${f}", with: "$%7Bf%7D")
+        let start = text.firstRange(of: "://").map(\.upperBound) ?? text.startIndex
+        let end = text[start...].firstIndex(of: "/") ?? text.endIndex
+        let request = HTTPRequest(
+            method: method,
+            scheme: nil,
+            authority: nil,
+            path: String(text[end...]),
+            headerFields: headers
+        )
+        let (response, responseBody) = try await target.transport.send(
+            request,
+            body: body.map { HTTPBody($0) },
+            baseURL: URL(string: String(text[..<end])) ?? target.serverURL,
+            operationID: "contract"
+        )
+        let bytes: [UInt8] =
+            if let responseBody { try await Array(collecting: responseBody, upTo: 1 << 26) } else { [] }
+        return ContractReply(
+            request: "\(method) an address of the asset host",
+            status: response.status.code,
+            headers: response.headerFields,
+            bytes: bytes,
+            comparesReasons: target.comparesReasons
+        )
+    }
+}
+
+extension JSONPattern {
+    fileprivate static let address = satisfying("an address") { $0.stringValue?.contains("://") == true }
+
+    fileprivate static func base64(_ count: Int) -> JSONPattern {
+        satisfying("base64 of \(count) bytes") { value in
+            value.stringValue.flatMap { Data(base64Encoded: $0) }?.count == count
+        }
+    }
+
+    /// A field of a reply with an asset that was saved.
+    fileprivate static func asset(_ saved: JSONValue) -> JSONPattern {
+        .including(["type": "ASSETID", "value": assetValue(saved)])
+    }
+
+    fileprivate static func assetValue(_ saved: JSONValue) -> JSONPattern {
+        var members: [String: JSONPattern] = ["downloadURL": .address]
+        for key in ["fileChecksum", "size", "wrappingKey", "referenceChecksum"] {
+            members[key] = saved[key].map(JSONPattern.value)
+        }
+        return .including(members, without: ["receipt"])
+    }
+}

@@ -1,0 +1,289 @@
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import CloudKitModel
+import Foundation
+import HTTPTypes
+import Logging
+import MistTesting
+import OpenAPISwiftRuntime
+import StreamingJSON
+import Synchronization
+import Testing
+
+/// The host of files, by raw requests.
+struct AssetHostTests {
+    static let connections = EmulatorConnection.allCases
+    private let picture: [UInt8] = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+
+    @Test(arguments: connections)
+    func theHostAnswersLikeAnotherOne(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let response = try await emulator.send(.host(.post, upload), body: picture)
+            #expect(response.status == .ok)
+            for name in ["X-Apple-Request-UUID", "X-Apple-CloudKit-Version", "X-Apple-CloudKit-Web-Auth-Token"] {
+                #expect(response.headerFields[HTTPField.Name(name)!] == nil, "\(name)")
+            }
+            let again = try await emulator.send(.host(.post, upload), body: picture)
+            #expect(again.status == .gone)
+            #expect(again.body == [])
+            let unknown = try await emulator.send(.host(.post, "/asset-upload/nonsense"), body: picture)
+            #expect(unknown.status == .notFound)
+            let get = try await emulator.send(.host(.get, upload))
+            #expect(get.status == .methodNotAllowed)
+            #expect(get.headerFields[.allow] == "POST, OPTIONS")
+        }
+    }
+
+    @Test(arguments: connections)
+    func rangesAreThoseOfHTTP(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let target = try await emulator.savedAsset(picture, named: "a")
+            let size = picture.count
+            let whole = try await emulator.send(.host(.get, target))
+            let tag = try #require(whole.headerFields[.eTag])
+            #expect(whole.headerFields[.acceptRanges] == "bytes")
+            for (range, ifRange, expected) in [
+                ("bytes=0-0", nil, 0..<1), ("bytes=5-", nil, 5..<size), ("bytes=-10", nil, size - 10..<size),
+                ("bytes=-9999999", nil, 0..<size), ("BYTES=262143-262145", nil, 262_143..<262_146),
+                ("bytes=10-99999999", nil, 10..<size), ("bytes=7-8", tag, 7..<9),
+            ] as [(String, String?, Range<Int>)] {
+                var request = HTTPRequest.host(.get, target)
+                request.headerFields[.range] = range
+                request.headerFields[.ifRange] = ifRange
+                let part = try await emulator.send(request)
+                #expect(part.status == .partialContent, "\(range)")
+                #expect(part.body == Array(picture[expected]), "\(range)")
+                let expectedRange = "bytes \(expected.lowerBound)-\(expected.upperBound - 1)/\(size)"
+                #expect(part.headerFields[.contentRange] == expectedRange)
+            }
+            for (range, ifRange) in [
+                ("bytes=0-1,5-6", nil), ("lines=0-1", nil), ("bytes=5-2", nil), ("bytes=-", nil), ("bytes=x-y", nil),
+                ("bytes=0-1", "\"another\""),
+            ] as [(String, String?)] {
+                var request = HTTPRequest.host(.get, target)
+                request.headerFields[.range] = range
+                request.headerFields[.ifRange] = ifRange
+                let all = try await emulator.send(request)
+                #expect(all.status == .ok, "\(range)")
+                #expect(all.body == picture, "\(range)")
+            }
+            for range in ["bytes=\(size)-", "bytes=-0"] {
+                var request = HTTPRequest.host(.get, target)
+                request.headerFields[.range] = range
+                let none = try await emulator.send(request)
+                #expect(none.status == .rangeNotSatisfiable)
+                #expect(none.headerFields[.contentRange] == "bytes */\(size)")
+            }
+        }
+    }
+
+    @Test(arguments: connections)
+    func addressesGoOutOfDate(_ connection: EmulatorConnection) async throws {
+        let clock = TestClock()
+        try await withCloudKitEmulator(over: connection, clock: clock) { emulator in
+            let target = try await emulator.savedAsset(picture, named: "a")
+            let upload = try await emulator.uploadTarget(for: "photo", named: "b")
+            let tampered = try await emulator.send(.host(.get, target + "x"))
+            #expect(tampered.status == .forbidden)
+            clock.advance(by: 60 * 60)
+            #expect(try await emulator.send(.host(.get, target)).status == .gone)
+            #expect(try await emulator.send(.host(.head, target)).status == .gone)
+            #expect(try await emulator.send(.host(.post, upload), body: [1]).status == .gone)
+        }
+    }
+
+    @Test(arguments: connections)
+    func aFileThatIsTooLongIsContentTooLarge(_ connection: EmulatorConnection) async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.limits.assetSize = 1000
+        try await withCloudKitEmulator(over: connection, configuration: configuration) { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let long = try await emulator.send(.host(.post, upload), body: [UInt8](repeating: 1, count: 1001))
+            #expect(long.status == .contentTooLarge)
+            #expect(try await emulator.send(.host(.post, upload), body: [1]).status == .ok)
+        }
+    }
+
+    /// Whenever the next bytes are asked for, those before are in the database's files: nothing is collected on the way.
+    @Test(arguments: connections)
+    func anUploadIsStoredAsItComes(_ connection: EmulatorConnection) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var configuration = EmulatorConfiguration()
+        configuration.limits.assetSize = 1 << 40
+        let storage = EmulatorStorage.file(path: folder.appending(path: "emulator.sqlite").path)
+        try await withCloudKitEmulator(over: connection, storage: storage, configuration: configuration) { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let source = WatchedSource(folder: folder, total: 48 << 20)
+            let (response, _) = try await emulator.transport.send(
+                .host(.post, upload),
+                body: HTTPBody(source, length: .known(Int64(source.total)), iterationBehavior: .single),
+                baseURL: emulator.serverURL,
+                operationID: "test"
+            )
+            #expect(response.status == .ok)
+            #expect(source.mostAhead.withLock { $0 } <= 8 << 20)
+        }
+    }
+
+    @Test func anUploadThatBreaksOffLeavesNothing() async throws {
+        struct Broken: Error {}
+        try await withCloudKitEmulator { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let (chunks, continuation) = AsyncThrowingStream<ArraySlice<UInt8>, any Error>.makeStream()
+            continuation.yield([UInt8](repeating: 1, count: 600_000)[...])
+            continuation.finish(throwing: Broken())
+            await #expect(throws: Broken.self) {
+                _ = try await emulator.transport.send(
+                    .host(.post, upload),
+                    body: HTTPBody(chunks, length: .known(1_000_000)),
+                    baseURL: emulator.serverURL,
+                    operationID: "test"
+                )
+            }
+            // The address is as good as before.
+            let response = try await emulator.send(.host(.post, upload), body: picture)
+            #expect(response.status == .ok)
+        }
+    }
+
+    @Test func filesMayHaveAHostOfTheirOwn() async throws {
+        let rules = try CloudKitEmulator()
+        let container = "iCloud.com.example.files"
+        let token = try rules.registerAPIToken(for: container)
+        let user = try rules.createUser()
+        let web = try rules.issueWebAuthToken(for: user)
+        var configuration = CloudKitEmulatorServer.Configuration(
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        configuration.assetHostURL = "http://files.example.com:81"
+        let server = try CloudKitEmulatorServer(rules, configuration: configuration)
+        let path = "/database/1/\(container)/development/private/assets/upload"
+        let (response, body) = try await server.send(
+            HTTPRequest(
+                method: .post,
+                scheme: nil,
+                authority: nil,
+                path: "\(path)?ckAPIToken=\(token)&ckWebAuthToken=\(percentEncoded(web))"
+            ),
+            body: #"{"tokens":[{"recordType":"Note","fieldName":"photo"}]}"#,
+            baseURL: URL(string: "http://cloudkit.test")!,
+            operationID: ""
+        )
+        #expect(response.status == .ok)
+        let bytes = try await [UInt8](collecting: try #require(body), upTo: 10_000)
+        let json = try JSONReader.read(JSONValue.self, from: bytes)
+        #expect(json["tokens"]?[0]?["url"]?.stringValue?.hasPrefix("http://files.example.com:81/asset-upload/") == true)
+    }
+
+    @Test(.enabled(if: canRun("curl", ["--version"]), "curl"))
+    func curlUploadsAndDownloads() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "curl-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withCloudKitEmulator(over: .socket) { emulator in
+            let file = folder.appending(path: "picture.bin")
+            try Data(picture).write(to: file)
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let (status, output) = try await run(
+                "curl",
+                ["--silent", "--data-binary", "@\(file.path)", "\(emulator.serverURL)\(upload)"]
+            )
+            #expect(status == 0)
+            let asset = try #require(try JSONReader.read(JSONValue.self, from: output)["singleFile"])
+            let target = try await emulator.save(asset, named: "a")
+            // The first half, then what is left of it.
+            let copy = folder.appending(path: "copy.bin")
+            try Data(picture[..<300_000]).write(to: copy)
+            let resumed = try await run(
+                "curl",
+                [
+                    "--silent", "--globoff", "--continue-at", "-", "--output", copy.path,
+                    "\(emulator.serverURL)\(target)",
+                ]
+            )
+            #expect(resumed.status == 0)
+            #expect(try Data(contentsOf: copy) == Data(picture))
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// A request to the host of files.
+    fileprivate static func host(_ method: Method, _ target: String) -> HTTPRequest {
+        HTTPRequest(method: method, scheme: nil, authority: nil, path: target)
+    }
+}
+
+extension RunningEmulator {
+    /// Asks for an address to upload to; what stands behind the host's name.
+    fileprivate func uploadTarget(for field: String, named name: String) async throws -> String {
+        let body = #"{"tokens":[{"recordName":"\#(name)","recordType":"Note","fieldName":"\#(field)"}]}"#
+        let reply = try await post("assets/upload", in: .private, as: .user, body)
+        return try target(reply.json["tokens"]?[0]?["url"])
+    }
+
+    /// Saves a record with an asset in its field `photo`; where to download it, behind the host's name.
+    fileprivate func save(_ asset: JSONValue, named name: String) async throws -> String {
+        let value = String(decoding: try JSONWriter.bytes(of: asset), as: UTF8.self)
+        let reply = try await post(
+            "records/modify",
+            in: .private,
+            as: .user,
+            """
+            {"operations":[{"operationType":"create","record":{"recordName":"\(name)","recordType":"Note",
+            "fields":{"photo":{"value":\(value)}}}}]}
+            """
+        )
+        return try target(reply.json["records"]?[0]?["fields"]?["photo"]?["value"]?["downloadURL"])
+    }
+
+    fileprivate func savedAsset(_ bytes: [UInt8], named name: String) async throws -> String {
+        let upload = try await uploadTarget(for: "photo", named: name)
+        let response = try await send(.host(.post, upload), body: bytes)
+        let asset = try #require(try JSONReader.read(JSONValue.self, from: response.body)["singleFile"])
+        return try await save(asset, named: name)
+    }
+
+    private func target(_ url: JSONValue?) throws -> String {
+        let text = try #require(url?.stringValue)
+        #expect(text.hasPrefix("\(serverURL)/"))
+        return String(text.dropFirst("\(serverURL)".count)).replacing("${f}", with: "$%7Bf%7D")
+    }
+}
+
+/// Bytes that note, whenever more are asked for, by how many they are ahead of what lies in a folder.
+final class WatchedSource: AsyncSequence, Sendable {
+    let folder: URL
+    let total: Int
+    let mostAhead = Mutex(0)
+
+    init(folder: URL, total: Int) {
+        self.folder = folder
+        self.total = total
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let source: WatchedSource
+        var made = 0
+
+        mutating func next() async throws -> ArraySlice<UInt8>? {
+            let stored = try FileManager.default.contentsOfDirectory(atPath: source.folder.path).reduce(0) {
+                sum,
+                name in
+                let path = source.folder.appending(path: name).path
+                return sum + (try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
+            }
+            let ahead = made - stored
+            source.mostAhead.withLock { $0 = Swift.max($0, ahead) }
+            guard made < source.total else { return nil }
+            let chunk = [UInt8](repeating: UInt8(truncatingIfNeeded: made >> 16), count: 64 * 1024)
+            made += chunk.count
+            return chunk[...]
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
+}
