@@ -38,6 +38,7 @@ extension RunningEmulator {
             tokenManager: tokenManager,
             serverURL: serverURL,
             transport: transport,
+            assetTransport: transport,
             retryPolicy: retryPolicy,
             clock: clock,
             random: random

@@ -57,6 +57,15 @@ public struct AsyncHTTPClientTransport: ClientTransport {
             configuration.timeout.connect = .seconds(10)
             return Configuration(client: HTTPClient(configuration: configuration))
         }()
+
+        /// A client shared by the process for bodies that take their time: a transfer may last a day, and fails when nothing moves for a
+        /// minute. Its connections are its own, and it is like ``direct`` otherwise.
+        public static let transfers: Configuration = {
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.timeout = .init(connect: .seconds(10), read: .seconds(60), write: .seconds(60))
+            return Configuration(client: HTTPClient(configuration: configuration), timeout: .hours(24))
+        }()
     }
 
     /// What the transport sends with, and how long it waits.

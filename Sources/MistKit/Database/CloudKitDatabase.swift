@@ -101,6 +101,20 @@ import CloudKitWebServices
 /// - ``leave(_:)``
 /// - ``Share``
 ///
+/// ### Files
+/// - ``upload(_:for:of:named:inZone:progress:)``
+/// - ``upload(_:for:of:inZone:progress:)``
+/// - ``upload(_:inZone:maximumConcurrency:progress:)``
+/// - ``download(_:to:progress:)-(Asset,_,_)``
+/// - ``download(_:to:progress:)-(AssetField,_,_)``
+/// - ``download(_:upTo:progress:)-(Asset,_,_)``
+/// - ``download(_:upTo:progress:)-(AssetField,_,_)``
+/// - ``download(_:maximumConcurrency:progress:)``
+/// - ``chunks(of:)-(Asset)``
+/// - ``chunks(of:)-(AssetField)``
+/// - ``rereference(_:forZone:)``
+/// - ``rereference(_:inZone:forZone:)``
+///
 /// ### Following changes
 /// - ``changes(since:pageSize:)``
 /// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``

@@ -45,6 +45,10 @@ extension CloudKitError {
     /// - ``encoding``
     /// - ``cancelled``
     /// - ``middleware``
+    ///
+    /// ### Files
+    /// - ``assetAddressExpired``
+    /// - ``localData``
     public struct Code: Hashable, Sendable {
         private enum Kind: Hashable, Sendable {
             case server(String)
@@ -64,6 +68,8 @@ extension CloudKitError {
             case encoding
             case cancelled
             case middleware
+            case assetAddressExpired
+            case localData
         }
 
         private let kind: Kind
@@ -166,6 +172,10 @@ extension CloudKitError {
         /// A middleware that was given to the service threw an error of its own; it is the
         /// ``CloudKitError/cause``.
         public static let middleware = Self(.middleware)
+        /// The address of an asset is out of date or used up: HTTP 403, 404 or 410 of the asset host. Fetch the record again.
+        public static let assetAddressExpired = Self(.assetAddressExpired)
+        /// The bytes to upload could not be read, or those that were downloaded could not be written.
+        public static let localData = Self(.localData)
     }
 }
 

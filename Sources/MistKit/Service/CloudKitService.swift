@@ -30,9 +30,9 @@ public import OpenAPISwiftRuntime
 /// ## Topics
 ///
 /// ### Making a service
-/// - ``init(containerIdentifier:environment:tokenManager:serverURL:transport:middlewares:retryPolicy:logger:clock:random:)``
-/// - ``init(containerIdentifier:environment:apiToken:webAuthToken:serverURL:transport:retryPolicy:logger:)``
-/// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:serverURL:transport:retryPolicy:logger:)``
+/// - ``init(containerIdentifier:environment:tokenManager:serverURL:transport:assetTransport:middlewares:retryPolicy:logger:clock:random:)``
+/// - ``init(containerIdentifier:environment:apiToken:webAuthToken:serverURL:transport:assetTransport:retryPolicy:logger:)``
+/// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:serverURL:transport:assetTransport:retryPolicy:logger:)``
 /// - ``appleServerURL``
 ///
 /// ### Sending many requests
@@ -86,6 +86,9 @@ public struct CloudKitService: Sendable {
     /// What sends requests to other hosts than the service.
     let transport: any ClientTransport
 
+    /// The way to the host of files.
+    let assets: AssetHost
+
     /// What stands in the path of every operation on a database.
     func path(to scope: DatabaseScope) -> Operations.QueryRecords.Input.Path {
         // "1" is the version of the protocol; there is no other.
@@ -108,6 +111,7 @@ public struct CloudKitService: Sendable {
     ///   - tokenManager: The credentials.
     ///   - serverURL: The server: Apple's, an emulator's, or the one that Apple's partition of a person's account is on.
     ///   - transport: What sends the requests.
+    ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
     ///   - middlewares: Yours, outermost first. They stand in front of ours, so they see each request once, without
     ///     credentials, and failures as ``CloudKitError``.
     ///   - retryPolicy: When a failed request is sent again.
@@ -121,6 +125,7 @@ public struct CloudKitService: Sendable {
         tokenManager: any TokenManager,
         serverURL: URL = CloudKitService.appleServerURL,
         transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
+        assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         middlewares: [any ClientMiddleware] = [],
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit"),
@@ -147,6 +152,13 @@ public struct CloudKitService: Sendable {
         self.containerIdentifier = containerIdentifier
         self.environment = environment
         self.transport = transport
+        assets = AssetHost(
+            transport: assetTransport,
+            retryPolicy: retryPolicy,
+            logger: logger,
+            clock: clock,
+            random: random
+        )
         client = Client(
             serverURL: serverURL,
             transport: transport,
@@ -164,6 +176,7 @@ public struct CloudKitService: Sendable {
     ///     response, which is adopted; make an ``AdaptiveTokenManager`` yourself to keep it for the next run.
     ///   - serverURL: The server.
     ///   - transport: What sends the requests.
+    ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
     ///   - retryPolicy: When a failed request is sent again.
     ///   - logger: Where attempts are written.
     public init(
@@ -173,6 +186,7 @@ public struct CloudKitService: Sendable {
         webAuthToken: String? = nil,
         serverURL: URL = CloudKitService.appleServerURL,
         transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
+        assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
     ) {
@@ -182,6 +196,7 @@ public struct CloudKitService: Sendable {
             tokenManager: AdaptiveTokenManager(apiToken: apiToken, webAuthToken: webAuthToken),
             serverURL: serverURL,
             transport: transport,
+            assetTransport: assetTransport,
             retryPolicy: retryPolicy,
             logger: logger
         )
@@ -196,6 +211,7 @@ public struct CloudKitService: Sendable {
     ///   - privateKeyPEM: The private key, in any form that ``ServerToServerKey/init(_:)`` reads.
     ///   - serverURL: The server.
     ///   - transport: What sends the requests.
+    ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
     ///   - retryPolicy: When a failed request is sent again.
     ///   - logger: Where attempts are written.
     /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what is wrong with the key.
@@ -206,6 +222,7 @@ public struct CloudKitService: Sendable {
         privateKeyPEM: String,
         serverURL: URL = CloudKitService.appleServerURL,
         transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
+        assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
     ) throws(CloudKitError) {
@@ -215,6 +232,7 @@ public struct CloudKitService: Sendable {
             tokenManager: ServerToServerAuthManager(keyID: keyID, privateKey: try ServerToServerKey(privateKeyPEM)),
             serverURL: serverURL,
             transport: transport,
+            assetTransport: assetTransport,
             retryPolicy: retryPolicy,
             logger: logger
         )

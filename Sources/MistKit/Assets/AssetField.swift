@@ -1,0 +1,101 @@
+/// A field of a record that holds a file: where an asset is, for as long as the record has it.
+///
+/// An `Asset` that was read has an address that is good for about an hour, and knows nothing of its record. This does, so that a new
+/// address can be had.
+///
+/// ```swift
+/// try await database.download(AssetField(\.photo, of: user), to: url)
+/// try await database.download(AssetField("photo", of: "user-1"), to: url)
+/// ```
+public struct AssetField: Hashable, Sendable {
+    /// The record's name.
+    public var recordName: String
+    /// The field's name.
+    public var fieldName: String
+    /// The record's zone; the default zone when `nil`.
+    public var zoneID: ZoneID?
+    /// Which of the files, where the field is a list.
+    public var index: Int
+    /// The asset, where the record was fetched already.
+    var asset: Asset?
+
+    /// A field of a record by name. What it holds is looked up when it is needed.
+    ///
+    /// - Parameters:
+    ///   - fieldName: The field's name.
+    ///   - recordName: The record's name.
+    ///   - zoneID: The record's zone; the default zone when `nil`.
+    ///   - index: Which of the files, where the field is a list.
+    public init(_ fieldName: String, of recordName: String, inZone zoneID: ZoneID? = nil, at index: Int = 0) {
+        self.recordName = recordName
+        self.fieldName = fieldName
+        self.zoneID = zoneID
+        self.index = index
+    }
+
+    /// A field of a record that was fetched.
+    ///
+    /// - Parameters:
+    ///   - fieldName: The field's name.
+    ///   - record: The record.
+    ///   - index: Which of the files, where the field is a list.
+    public init(_ fieldName: String, of record: Record, at index: Int = 0) {
+        self.init(fieldName, of: record.recordName ?? "", inZone: record.zoneID, at: index)
+        asset = record[fieldName]?.asset(at: index)
+    }
+
+    /// A field of a typed record.
+    ///
+    /// - Parameters:
+    ///   - field: The field.
+    ///   - record: The record.
+    ///   - index: Which of the files, where the field is a list.
+    public init<Model: CloudKitRecord>(
+        _ field: KeyPath<Model.Fields, RecordField<some AssetStorable>>,
+        of record: StoredRecord<Model>,
+        at index: Int = 0
+    ) {
+        let name = Model.assetFieldName(field)
+        self.init(name, of: record.recordName, inZone: record.zoneID, at: index)
+        asset = record.record[name]?.asset(at: index)
+    }
+}
+
+/// A type of a field that holds files: `Asset`, or a list of them.
+public protocol AssetStorable: FieldStorable {}
+
+extension Asset: AssetStorable {}
+extension Array: AssetStorable where Element == Asset {}
+
+extension CloudKitRecord {
+    static func assetFieldName(_ field: KeyPath<Fields, RecordField<some AssetStorable>>) -> String {
+        "\(fields[keyPath: field].key)"
+    }
+}
+
+extension FieldValue {
+    func asset(at index: Int) -> Asset? {
+        switch plain {
+        case .asset(let asset): index == 0 ? asset : nil
+        case .assetList(let assets): assets.indices.contains(index) ? assets[index] : nil
+        default: nil
+        }
+    }
+}
+
+extension CloudKitDatabase {
+    /// Looks up what a field holds now, and where.
+    func fetchAsset(_ field: AssetField) async throws(CloudKitError) -> Asset {
+        let record = try await fetch(field.recordName, inZone: field.zoneID, desiredKeys: [field.fieldName])
+        guard let asset = record[field.fieldName]?.asset(at: field.index) else {
+            var error = CloudKitError(
+                code: .notFound,
+                message: "The record has no file in its field '\(field.fieldName)'"
+                    + (field.index > 0 ? " at \(field.index)." : ".")
+            )
+            error.item = .record(name: field.recordName)
+            throw error
+        }
+        return asset
+    }
+}

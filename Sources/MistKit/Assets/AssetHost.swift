@@ -1,0 +1,188 @@
+import HTTPTypes
+import Logging
+import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The way to the host of files.
+///
+/// It is not the way of other requests. The host is another one, on connections of its own: it shares addresses and certificates with the
+/// service, and answers 421 on a connection that was made to that. It gets no credentials, for its addresses are secrets themselves; so
+/// no middleware is asked, and nothing is logged of an address but the host. And bodies are not collected.
+struct AssetHost: Sendable {
+    let transport: any ClientTransport
+    let retryPolicy: RetryPolicy
+    let logger: Logger
+    let clock: any Clock<Duration>
+    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+    /// An address of the host, in the two parts that a transport takes. What stands in it stays as it is, for it is signed.
+    struct Address: Sendable {
+        let server: URL
+        let target: String
+
+        /// Takes an address apart. The placeholder for a file name goes percent-encoded, which was seen to work.
+        init?(_ text: String) {
+            guard let scheme = text.firstRange(of: "://") else { return nil }
+            let end = text[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
+            guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
+                let server = URL(string: String(text[..<end])), server.host() != nil
+            else { return nil }
+            self.server = server
+            let target = String(text[end...]).replacing("${f}", with: "$%7Bf%7D")
+            self.target = target.hasPrefix("/") ? target : "/" + target
+        }
+    }
+
+    /// Sends one request.
+    ///
+    /// - Returns: The response, if it is a success, and its body as it arrives.
+    /// - Throws: A ``CloudKitError``; that of an expired address has the code `assetAddressExpired`.
+    func send(
+        _ method: HTTPRequest.Method,
+        to address: Address,
+        headerFields: HTTPFields,
+        body: HTTPBody? = nil,
+        operation: String
+    ) async throws(CloudKitError) -> (HTTPResponse, HTTPBody?) {
+        let request = HTTPRequest(
+            method: method,
+            scheme: nil,
+            authority: nil,
+            path: address.target,
+            headerFields: headerFields
+        )
+        let response: HTTPResponse
+        let responseBody: HTTPBody?
+        do {
+            (response, responseBody) = try await transport.send(
+                request,
+                body: body,
+                baseURL: address.server,
+                operationID: operation
+            )
+        } catch {
+            let failure = CloudKitError.transport(error, operation: operation)
+            log(operation, address, "\(failure.code)")
+            throw failure
+        }
+        log(operation, address, "\(response.status.code)")
+        guard response.status.kind == .successful else { throw .assetHost(response, operation: operation) }
+        return (response, responseBody)
+    }
+
+    private func log(_ operation: String, _ address: Address, _ outcome: String) {
+        logger.debug(
+            "Asset host answered",
+            metadata: [
+                "operation": "\(operation)", "host": "\(address.server.host() ?? "")", "outcome": "\(outcome)",
+            ]
+        )
+    }
+
+    /// Waits before another attempt.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the attempt that failed, from 1, since something was last achieved.
+    ///   - error: Its error.
+    /// - Throws: The error, when there should be no other attempt.
+    func waitForAnotherAttempt(after attempt: Int, _ error: CloudKitError) async throws(CloudKitError) {
+        guard attempt < retryPolicy.maximumAttempts, error.isTransient else { throw error }
+        let delay =
+            (error.retryAfter ?? .zero) + retryPolicy.backoff(afterAttempt: attempt, random: random())
+        guard delay <= retryPolicy.deadline else { throw error }
+        logger.info(
+            "Transfer of an asset failed and will go on",
+            metadata: ["operation": "\(error.operation ?? "")", "code": "\(error.code)", "delay": "\(delay)"]
+        )
+        do {
+            try await clock.sleep(for: delay)
+        } catch {
+            throw .cancelled(operation: "asset")
+        }
+    }
+}
+
+extension CloudKitError {
+    /// A refusal of the host of files: a bare HTTP status. None of them says anything of signing in.
+    fileprivate static func assetHost(_ response: HTTPResponse, operation: String) -> CloudKitError {
+        let status = response.status.code
+        var error =
+            switch status {
+            case 403, 404, 410:
+                CloudKitError(
+                    code: .assetAddressExpired,
+                    message: """
+                        The address of the file is no longer good, or the file is gone. Fetch the record again: it has a new \
+                        address, good for about an hour. An address to upload to is good for 15 minutes and one file.
+                        """
+                )
+            case 413:
+                CloudKitError(
+                    code: .limitExceeded,
+                    message:
+                        "The file is longer than the asset host takes. Apple's pages name 15 MB and 50 MB as the limit."
+                )
+            case 421:
+                CloudKitError(
+                    code: .misdirectedRequest,
+                    message: """
+                        The asset host says that this connection is not for it. It shares addresses with the service, and needs \
+                        connections of its own: give the service an assetTransport that nothing else uses. This is not about \
+                        signing in.
+                        """
+                )
+            case 429:
+                CloudKitError(
+                    code: .throttled,
+                    message: "Too many requests to the asset host. Transfer fewer files at a time."
+                )
+            case 408, 500...599:
+                CloudKitError(code: .serviceUnavailable, message: "The asset host is not available. Try again later.")
+            default:
+                CloudKitError(
+                    code: .unexpectedResponse,
+                    message:
+                        "The asset host does not answer like this. Is there a proxy or sign-in page on this network?"
+                )
+            }
+        error.httpStatus = response.status
+        error.operation = operation
+        error.retryAfter = response.headerFields[.retryAfter].flatMap(Double.init).flatMap(Duration.init(wireSeconds:))
+        return error
+    }
+}
+
+/// Works on items side by side, a few at a time.
+///
+/// - Parameters:
+///   - items: The items.
+///   - limit: How many at a time.
+///   - work: What to do with one. It is cancelled with the calling task.
+/// - Returns: What came of each, in order.
+func sideBySide<Item: Sendable, Outcome: Sendable>(
+    _ items: [Item],
+    atMost limit: Int,
+    _ work: @escaping @Sendable (Int, Item) async -> Outcome
+) async -> [Outcome] {
+    await withTaskGroup(of: (Int, Outcome).self) { group in
+        var outcomes = [Outcome?](repeating: nil, count: items.count)
+        var next = 0
+        func start() {
+            guard next < items.count else { return }
+            let (index, item) = (next, items[next])
+            next += 1
+            group.addTask { (index, await work(index, item)) }
+        }
+        for _ in 0..<max(1, limit) { start() }
+        while let (index, outcome) = await group.next() {
+            outcomes[index] = outcome
+            start()
+        }
+        return outcomes.compactMap(\.self)
+    }
+}

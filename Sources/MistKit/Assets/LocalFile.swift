@@ -1,0 +1,205 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Files of this machine, read and written in pieces. The part of Foundation that every platform has can do that only whole.
+enum LocalFile {
+    static let chunkSize = 256 * 1024
+
+    /// The length of a file.
+    static func size(of url: URL) throws(CloudKitError) -> Int64 {
+        let file = try OpenFile(reading: url)
+        defer { file.close() }
+        return try file.size()
+    }
+
+    /// A file's bytes, read as they are asked for.
+    struct Chunks: AsyncSequence, Sendable {
+        let url: URL
+        let size: Int64
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let chunks: Chunks
+            var file: OpenFile?
+            var count: Int64 = 0
+
+            mutating func next() async throws -> ArraySlice<UInt8>? {
+                let file = try self.file ?? OpenFile(reading: chunks.url)
+                self.file = file
+                let bytes = try file.read(upTo: LocalFile.chunkSize)
+                count += Int64(bytes.count)
+                if count > chunks.size || (bytes.isEmpty && count < chunks.size) {
+                    throw CloudKitError(
+                        code: .localData,
+                        message: "The file at \(chunks.url.path()) changed while it was being uploaded."
+                    )
+                }
+                return bytes.isEmpty ? nil : bytes[...]
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: self) }
+    }
+}
+
+/// A file that is there whole or not at all: what is written goes to a file beside it, which takes its place at the end.
+final class ReplacementFile {
+    private let target: String
+    private let temporary: String
+    private let file: OpenFile
+    private var isSettled = false
+
+    /// Makes the file beside the one to be.
+    init(for url: URL) throws(CloudKitError) {
+        target = try url.localPath
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        let (folder, name) = Self.split(target)
+        guard !name.isEmpty else {
+            throw .invalidArgument("'\(url)' is a folder; name the file in it to download to.")
+        }
+        temporary = "\(folder).\(name).\(digits).part"
+        file = try OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
+    }
+
+    deinit { discard() }
+
+    /// The path up to the last slash, and what follows it.
+    private static func split(_ path: String) -> (folder: Substring, name: Substring) {
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        return (path[..<start], path[start...])
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>) throws(CloudKitError) {
+        try file.write(bytes)
+    }
+
+    /// Puts the file in its place, over one that is there.
+    func commit() throws(CloudKitError) {
+        try file.synchronize()
+        file.close()
+        guard rename(temporary, target) == 0 else { throw .localData("could not be put in place", target, errno) }
+        isSettled = true
+    }
+
+    /// Removes what was written, unless it is in its place.
+    func discard() {
+        guard !isSettled else { return }
+        isSettled = true
+        file.close()
+        unlink(temporary)
+    }
+}
+
+/// An open file, closed when nobody has it any more. One task uses it at a time.
+final class OpenFile {
+    private let path: String
+    private var descriptor: CInt
+
+    convenience init(reading url: URL) throws(CloudKitError) {
+        try self.init(path: url.localPath, flags: O_RDONLY | O_CLOEXEC)
+    }
+
+    init(path: String, flags: CInt) throws(CloudKitError) {
+        self.path = path
+        descriptor = open(path, flags, 0o666)
+        if descriptor < 0 { throw .localData("could not be opened", path, errno) }
+    }
+
+    deinit { close() }
+
+    func close() {
+        guard descriptor >= 0 else { return }
+        closeDescriptor(descriptor)
+        descriptor = -1
+    }
+
+    func size() throws(CloudKitError) -> Int64 {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .localData("could not be looked at", path, errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .localData("is a folder or something else that has no length", path, nil)
+        }
+        return Int64(status.st_size)
+    }
+
+    /// Reads the next bytes; none at the end.
+    func read(upTo count: Int) throws(CloudKitError) -> [UInt8] {
+        var failure: CInt?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while true {
+                let result = readDescriptor(descriptor, buffer.baseAddress, count)
+                if result >= 0 {
+                    filled = result
+                    return
+                }
+                if errno == EINTR { continue }
+                failure = errno
+                return
+            }
+        }
+        if let failure { throw .localData("could not be read", path, failure) }
+        return bytes
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>) throws(CloudKitError) {
+        var failure: CInt?
+        bytes.withUnsafeBytes { buffer in
+            var written = 0
+            while written < buffer.count {
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
+                let result = writeDescriptor(descriptor, rest.baseAddress, rest.count)
+                if result >= 0 {
+                    written += result
+                } else if errno != EINTR {
+                    failure = errno
+                    return
+                }
+            }
+        }
+        if let failure { throw .localData("could not be written", path, failure) }
+    }
+
+    /// Waits until the bytes are with the disk.
+    func synchronize() throws(CloudKitError) {
+        guard fsync(descriptor) == 0 else { throw .localData("could not be written", path, errno) }
+    }
+}
+
+// The system's functions under names that methods do not hide.
+private func closeDescriptor(_ descriptor: CInt) { _ = close(descriptor) }
+private func readDescriptor(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(descriptor, buffer, count)
+}
+private func writeDescriptor(_ descriptor: CInt, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, buffer, count)
+}
+
+extension URL {
+    fileprivate var localPath: String {
+        get throws(CloudKitError) {
+            guard isFileURL else {
+                throw .invalidArgument("'\(self)' is not the URL of a file; use URL(filePath:).")
+            }
+            return path(percentEncoded: false)
+        }
+    }
+}
+
+extension CloudKitError {
+    fileprivate static func localData(_ problem: String, _ path: String, _ code: CInt?) -> CloudKitError {
+        let why = code.map { ": \(String(cString: strerror($0)))" } ?? ""
+        return CloudKitError(code: .localData, message: "The file at \(path) \(problem)\(why).")
+    }
+}

@@ -1,0 +1,34 @@
+import Synchronization
+
+/// The progress of several transfers as one.
+final class ProgressSum: Sendable {
+    private let parts: Mutex<[TransferProgress]>
+    private let progress: ProgressHandler?
+
+    init(of count: Int, _ progress: ProgressHandler?) {
+        parts = Mutex(Array(repeating: TransferProgress(completedBytes: 0), count: count))
+        self.progress = progress
+    }
+
+    /// What one of the transfers tells.
+    func handler(for index: Int) -> ProgressHandler? {
+        guard let progress else { return nil }
+        return { part in
+            // Told under the lock: otherwise a later sum could be told before an earlier one.
+            self.parts.withLock { parts in
+                parts[index] = part
+                var sum = TransferProgress(completedBytes: 0, totalBytes: 0)
+                for part in parts {
+                    sum.completedBytes += part.completedBytes
+                    sum.totalBytes = sum.totalBytes.flatMap { total in part.totalBytes.map { total + $0 } }
+                }
+                progress(sum)
+            }
+        }
+    }
+
+    /// Says how long a transfer will be.
+    func expect(_ totalBytes: Int64?, at index: Int) {
+        parts.withLock { $0[index].totalBytes = totalBytes }
+    }
+}
