@@ -43,6 +43,7 @@ extension CommandError {
             case .invalidArgument: .usage
             case .authenticationFailed, .authenticationRequired, .accessDenied, .invalidCredentials, .signing:
                 .permission
+            case .localData: .data
             case .network, .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy: .unavailable
             default: .failure
             }

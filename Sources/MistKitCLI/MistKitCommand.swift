@@ -19,7 +19,8 @@ struct MistKitCommand: AsyncParsableCommand {
             69 the service cannot be reached or is busy, 77 wrong or missing credentials.
             """,
         subcommands: [
-            DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AuthCommand.self, EmulatorCommand.self,
+            DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, AuthCommand.self,
+            EmulatorCommand.self,
         ]
     )
 

@@ -114,6 +114,7 @@ struct Connection {
                 webAuthToken: try embedded.webAuthToken()
             ),
             transport: embedded.server,
+            assetTransport: embedded.server,
             middlewares: counter.map { [$0] } ?? [],
             logger: logger
         )

@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import MistKit
+
+/// `mistkit assets`
+struct AssetsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assets",
+        abstract: "Put files into fields of records, and get them out.",
+        subcommands: [UploadAssetCommand.self, DownloadAssetCommand.self]
+    )
+}
+
+/// `mistkit assets upload`
+struct UploadAssetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "upload",
+        abstract: "Upload a file, and save it in a field of a record.",
+        discussion: """
+            The record of the name is updated whatever else it has, or created with the file alone: \
+            mistkit assets upload photo.jpg --type User --name mei --field photo
+            """
+    )
+
+    @Argument(help: "The file.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("The record type.", valueName: "name"))
+    var type: String
+
+    @Option(help: ArgumentHelp("The field's name.", valueName: "name"))
+    var field: String
+
+    @Option(help: ArgumentHelp("The record's name; the service makes one where there is none.", valueName: "name"))
+    var name: String?
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try await Connection.open(connection).database
+        let upload = try await database.upload(
+            .file(URL(fileURLWithPath: file)),
+            for: field,
+            of: type,
+            named: name,
+            inZone: zone.zoneID
+        )
+        var outcome = BatchOutcome(output.format)
+        try outcome.append(.success(try await database.forceUpdate(upload.record(), inZone: zone.zoneID)))
+        try outcome.finish()
+    }
+}
+
+/// `mistkit assets download`
+struct DownloadAssetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download",
+        abstract: "Download the file in a field of a record.",
+        discussion: """
+            The file appears when all of it is there, over one that was there before: \
+            mistkit assets download photo.jpg --name mei --field photo
+            """
+    )
+
+    @Argument(help: "Where to put the file.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("The record's name.", valueName: "name"))
+    var name: String
+
+    @Option(help: ArgumentHelp("The field's name.", valueName: "name"))
+    var field: String
+
+    @Option(help: ArgumentHelp("Which of the files, from 0, where the field is a list.", valueName: "number"))
+    var index = 0
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try await Connection.open(connection).database
+        let asset = AssetField(field, of: name, inZone: zone.zoneID, at: index)
+        try await database.download(asset, to: URL(fileURLWithPath: file))
+    }
+}
