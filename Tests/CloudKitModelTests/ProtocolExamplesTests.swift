@@ -53,6 +53,26 @@ struct ProtocolExamplesTests {
     }
 
     @Test(arguments: [
+        #"{"shortGUID":{"value":"0NEa3AEPXwK71VM4gHFnvh2kw","shouldFetchRootRecord":true},"containerIdentifier":"iCloud.example.test","environment":"development","databaseScope":"PRIVATE","zoneID":{"zoneName":"Central","ownerRecordName":"_8e1c"},"share":{"recordName":"Share-C1FB","recordType":"cloudkit.share","fields":{"cloudkit.title":{"value":"Centre","type":"STRING"}},"recordChangeTag":"e","publicPermission":"READ_WRITE","participants":[{"type":"OWNER"}],"shortGUID":"0NEa3AEPXwK71VM4gHFnvh2kw"},"rootRecordName":"D06A","rootRecord":{"recordName":"D06A","recordType":"Centre","fields":{"name":{"value":"My centre","type":"STRING"}},"share":{"recordName":"Share-C1FB"}},"participantType":"OWNER","participantStatus":"ACCEPTED","participantPermission":"READ_WRITE","ownerIdentity":{"userRecordName":"_8e1c","nameComponents":{"givenName":"Ann","familyName":"Example"}},"potentialMatchList":[]}"#,
+        #"{"shortGUID":{"value":"02aPe3Jgy3COgyPaWfUJPyfFw","rootRecordDesiredKeys":["name"]},"databaseScope":"SHARED","ancestorRecords":[],"webpageURL":"https://a","potentialMatchList":[{"participantId":"p","contactInformation":{"phoneNumber":"+47"}}],"anonymousAccess":{"token":"t"}}"#,
+        #"{"shortGUID":{"value":"0no"},"serverErrorCode":"NOT_FOUND","reason":"no such share","retryAfter":3}"#,
+    ])
+    func shareResults(json: String) throws {
+        let result = try expectRoundTrip(ShareResult.self, json)
+        if case .failure = result {
+            #expect(json.contains("serverErrorCode"))
+        } else {
+            #expect(!json.contains("serverErrorCode"))
+        }
+        #expect(result.shortGUID?.value.hasPrefix("0") == true)
+    }
+
+    @Test func aShortGUIDMayBeABareText() throws {
+        #expect(try JSONReader.read(ShortGUID.self, from: #""02aP""#) == ShortGUID("02aP"))
+        #expect(throws: JSONError.self) { try JSONReader.read(ShortGUID.self, from: "{}") }
+    }
+
+    @Test(arguments: [
         #"{"recordType":"CheckIndexingState"}"#,
         #"{"filterBy":[{"fieldName":"startRank","fieldValue":{"type":"INT64","value":0},"comparator":"EQUALS"},{"fieldName":"direction","fieldValue":{"type":"STRING","value":"ASCENDING"},"comparator":"EQUALS"}],"recordType":"CPLAssetAndMasterByAddedDate"}"#,
         #"{"filterBy":{"fieldName":"indexCountID","fieldValue":{"type":"STRING_LIST","value":["CPLAssetByAddedDate"]},"comparator":"IN"},"recordType":"HyperionIndexCountLookup"}"#,
