@@ -30,6 +30,15 @@ let package = Package(
                 .product(name: "openapi-swift", package: "MistKit")
             ]
         ),
+        // One call of a generated client to a generated server, against the same by hand.
+        .executableTarget(
+            name: "Calls",
+            dependencies: [
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            exclude: ["openapi-config.yaml", "openapi.yaml"]
+        ),
         // A gigabyte each way between two processes, and the memory that they need for it.
         .executableTarget(
             name: "Streaming",

@@ -12,25 +12,23 @@ struct Generation {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("generation-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        print("Generation: types, client and server; medians of \(rounds) runs")
+        GeneratorBenchmarks.tell("Generation: types, client and server; medians of \(rounds) runs")
         for (name, elsewhere, budget) in Generation.stated {
-            let document = GeneratorBenchmarks.documents.appendingPathComponent(name)
-            guard FileManager.default.fileExists(atPath: document.path) else {
-                print("  \(name) is not here (\(document.path)); set MISTKIT_SHARED to the folder that has it.")
-                continue
-            }
+            guard let document = GeneratorBenchmarks.document(name) else { continue }
+            GeneratorBenchmarks.progress("generation: \(name)")
             let usage = try measure(document, in: folder, rounds: rounds)
-            print("  \(line(name, usage))   Apple's generator \(elsewhere), budget \(budget)")
+            GeneratorBenchmarks.tell("  \(line(name, usage))   Apple's generator \(elsewhere), budget \(budget)")
         }
         var seconds: [Double] = []
         for count in [1000, 2000] {
             let document = folder.appendingPathComponent("operations-\(count).json")
+            GeneratorBenchmarks.progress("generation: synthetic, \(count) operations")
             try Data(SyntheticDocument.json(operations: count).utf8).write(to: document)
             let usage = try measure(document, in: folder, rounds: rounds)
             seconds.append(usage.processor)
-            print("  " + line("synthetic, \(count) operations", usage))
+            GeneratorBenchmarks.tell("  " + line("synthetic, \(count) operations", usage))
         }
-        print(String(format: "  twice the operations: %.2f x the time\n", seconds[1] / seconds[0]))
+        GeneratorBenchmarks.tell(String(format: "  twice the operations: %.2f x the time\n", seconds[1] / seconds[0]))
     }
 
     private func measure(_ document: URL, in folder: URL, rounds: Int) throws -> Usage {

@@ -1,6 +1,6 @@
 import Foundation
 
-// swift run -c release --package-path Benchmarks GeneratorBenchmarks [generation] [compilation]
+// swift run -c release --package-path Benchmarks GeneratorBenchmarks [generation] [compilation] [--runs n]
 //
 // How long openapi-swift takes for large documents, and the compiler for its output. Both are processes of their own and are
 // measured from outside; figures are medians. The other figures of a line are stated, not measured here: what Apple's generator
@@ -9,9 +9,35 @@ import Foundation
 @main
 struct GeneratorBenchmarks {
     static func main() throws {
-        let asked = Set(CommandLine.arguments.dropFirst())
-        if asked.isEmpty || asked.contains("generation") { try Generation().report(rounds: 9) }
-        if asked.isEmpty || asked.contains("compilation") { try Compilation().report(rounds: 3) }
+        var asked = Set(CommandLine.arguments.dropFirst())
+        var rounds: Int?
+        if let place = CommandLine.arguments.firstIndex(of: "--runs") {
+            guard place + 1 < CommandLine.arguments.count, let count = Int(CommandLine.arguments[place + 1]), count > 0
+            else {
+                throw UsageError(text: "--runs takes a number")
+            }
+            rounds = count
+            asked.subtract(["--runs", CommandLine.arguments[place + 1]])
+        }
+        guard asked.isSubset(of: ["generation", "compilation"]) else {
+            throw UsageError(text: "GeneratorBenchmarks [generation] [compilation] [--runs n]")
+        }
+        if asked.isEmpty || asked.contains("generation") { try Generation().report(rounds: rounds ?? 9) }
+        if asked.isEmpty || asked.contains("compilation") { try Compilation().report(rounds: rounds ?? 3) }
+    }
+
+    private struct UsageError: Error {
+        var text: String
+    }
+
+    /// Prints a line of the report at once, also where a file or another program reads it.
+    static func tell(_ line: String) {
+        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+    }
+
+    /// Says what is measured now.
+    static func progress(_ text: String) {
+        FileHandle.standardError.write(Data("\(text)\n".utf8))
     }
 
     /// The folder of this package.
@@ -29,8 +55,16 @@ struct GeneratorBenchmarks {
         return shared.appendingPathComponent("openapi-documents")
     }
 
+    /// A large document, if it is here.
+    static func document(_ name: String) -> URL? {
+        let document = documents.appendingPathComponent(name)
+        if FileManager.default.fileExists(atPath: document.path) { return document }
+        progress("\(name) is not here (\(document.path)); set MISTKIT_SHARED to the folder that has it.")
+        return nil
+    }
+
     /// Text in a column.
     static func column(_ text: String, _ width: Int) -> String {
-        text.padding(toLength: max(width, text.count), withPad: " ", startingAt: 0)
+        text.padding(toLength: max(width, text.count + 1), withPad: " ", startingAt: 0)
     }
 }

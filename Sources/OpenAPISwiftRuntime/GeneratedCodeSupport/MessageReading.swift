@@ -26,9 +26,8 @@ extension ReadableMessage {
         guard let field = headerFields[.contentType] else { return 0 }
         // The common cases, spelled as we write them ourselves.
         if let index = documented.firstIndex(of: field) { return index }
-        if field.hasSuffix("; charset=utf-8"), let index = documented.firstIndex(of: String(field.dropLast(15))) {
-            return index
-        }
+        let charset = "; charset=utf-8"
+        if let index = documented.firstIndex(where: { isText(field, $0, followedBy: charset) }) { return index }
         guard let received = ContentType(field), !received.isWildcard else { return 0 }
         var best: (index: Int, score: Int)?
         for (index, text) in documented.enumerated() {
@@ -37,6 +36,11 @@ extension ReadableMessage {
         }
         guard let best else { throw GeneratedCodeError.unexpectedContentType(field, expected: documented) }
         return best.index
+    }
+
+    private func isText(_ text: String, _ start: String, followedBy end: String) -> Bool {
+        text.utf8.count == start.utf8.count + end.utf8.count && text.utf8.starts(with: start.utf8)
+            && text.utf8.dropFirst(start.utf8.count).elementsEqual(end.utf8)
     }
 
     // MARK: Bodies

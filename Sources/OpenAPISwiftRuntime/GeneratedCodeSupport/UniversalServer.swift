@@ -412,7 +412,8 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
 
     private static func queryItems(of request: HTTPRequest) throws -> [ParameterItem] {
         guard let query = query(of: request) else { return [] }
-        return try query.split(separator: "&").map { (item: Substring) in
+        return try query.utf8.split(separator: UInt8(ascii: "&")).map { (bytes: Substring.UTF8View) in
+            let item = Substring(bytes)
             guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                 throw GeneratedCodeError.malformedQuery(String(item))
             }
@@ -473,7 +474,10 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
 
     /// Refuses a content type that the client's Accept header excludes.
     public func checkContentType(_ contentType: String) throws {
-        guard let accept, accept != "*/*", let type = ContentType(contentType) else { return }
+        guard let accept, accept != "*/*" else { return }
+        // Nothing else than what is sent, as most clients ask for it.
+        if contentType.utf8.prefix(while: { $0 != UInt8(ascii: ";") }).elementsEqual(accept.utf8) { return }
+        guard let type = ContentType(contentType) else { return }
         let entries: [Substring] = ContentType.entries(ofAccept: accept)
         guard entries.isEmpty || entries.contains(where: { type.isAccepted(by: $0) }) else {
             throw GeneratedCodeError.notAcceptable(contentType)

@@ -39,6 +39,12 @@ extension AcceptHeaderContentType: RawRepresentable {
     /// Other parameters are ignored. The result is nil if the text is not a media type, or its quality not a number from 0 to 1.
     /// - Parameter rawValue: The text of the entry.
     public init?(rawValue: String) {
+        // Most entries are nothing but a media type, spelled as the document spells it.
+        if Self.isPlain(rawValue) {
+            guard let contentType = ContentType(rawValue: rawValue) else { return nil }
+            self.init(contentType: contentType)
+            return
+        }
         let parts = rawValue.split(separator: ";", omittingEmptySubsequences: false)
         let mediaType = Self.trimming(parts[0]).lowercased()
         let slash = mediaType.split(separator: "/", omittingEmptySubsequences: false)
@@ -60,6 +66,25 @@ extension AcceptHeaderContentType: RawRepresentable {
     /// The text of the entry; a quality of 1 is left out.
     public var rawValue: String {
         quality.isDefault ? contentType.rawValue : "\(contentType.rawValue); q=\(quality.rawValue)"
+    }
+
+    /// Whether a text has the form of a media type in lower case with nothing around it.
+    private static func isPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { (bytes: UnsafeBufferPointer<UInt8>) -> Bool in
+            guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > 0, slash + 1 < bytes.count else {
+                return false
+            }
+            for (index, byte) in bytes.enumerated() {
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
+                    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "*"):
+                    continue
+                default: guard index == slash else { return false }
+                }
+            }
+            return true
+        }
     }
 
     private static func trimming(_ text: Substring) -> Substring {

@@ -104,7 +104,7 @@ struct ContentType {
     /// The entries of an Accept header, divided at commas outside of quotes.
     static func entries(ofAccept text: String) -> [Substring] {
         guard text.utf8.contains(UInt8(ascii: "\"")) else {
-            return text.split(separator: ",").filter { !trimmed($0).isEmpty }
+            return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0) }.filter { !trimmed($0).isEmpty }
         }
         var entries: [Substring] = []
         var start: String.Index = text.startIndex
