@@ -218,7 +218,10 @@ let package = Package(
             ("openapi-swift", ["OpenAPISwiftGenerator"]),
             ("CloudKitModel", ["StreamingJSON"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
-            ("MistKit", ["CloudKitEmulator", "CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]),
+            (
+                "MistKit",
+                ["CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]
+            ),
             ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime"]),
             ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON"]),
             (

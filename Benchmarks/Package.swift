@@ -53,6 +53,18 @@ let package = Package(
             ],
             exclude: ["openapi-config.yaml", "openapi.yaml"]
         ),
+        // A hundred thousand records of an emulator, beside the same loop in Python.
+        .executableTarget(
+            name: "RecordStreams",
+            dependencies: [
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "CloudKitModel", package: "MistKit"),
+                .product(name: "MistKit", package: "MistKit"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            exclude: ["stream.py"]
+        ),
     ]
 )
 

@@ -109,11 +109,19 @@ extension CloudKitEmulatorServer {
             length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
             iterationBehavior: .single
         )
+        // The rules answer at once. Only a fault can make them wait, and then they give up when the client does, and when the
+        // server stops.
+        let connection = faults.areThereAny ? Connection.of(channel) : nil
         let response: HTTPResponse
         let responseBody: HTTPBody?
         do {
-            (response, responseBody) = try await untilClosed(channel) {
-                try await respond(to: request.head, body: body)
+            if let connection {
+                let head = request.head
+                (response, responseBody) = try await connection.withCancellationOnClose {
+                    try await cancelWhenGracefulShutdown { try await respond(to: head, body: body) }
+                }
+            } else {
+                (response, responseBody) = try await respond(to: request.head, body: body)
             }
         } catch is TransportError {
             // A fault: there is to be no answer.
@@ -123,23 +131,8 @@ extension CloudKitEmulatorServer {
         return Response(
             status: response.status,
             headers: response.headerFields,
-            body: responseBody.map { ResponseBody($0) } ?? ResponseBody()
+            body: responseBody.map { ResponseBody($0, on: connection) } ?? ResponseBody()
         )
-    }
-
-    /// Gives up when the client does. The rules answer at once, so this matters only where a fault makes them wait.
-    private func untilClosed<Value: Sendable>(
-        _ channel: any Channel,
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        guard faults.areThereAny else { return try await body() }
-        let task = Task { try await body() }
-        channel.closeFuture.whenComplete { _ in task.cancel() }
-        return try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
-        }
     }
 
     /// Answers a request that waits: it ends as well when its client goes away, and when the server stops.
@@ -170,7 +163,7 @@ extension CloudKitEmulatorServer {
 
 extension ResponseBody {
     /// A body that is in memory, or that is read as fast as the connection takes it; one that breaks off closes the connection.
-    fileprivate init(_ body: HTTPBody) {
+    fileprivate init(_ body: HTTPBody, on connection: Connection?) {
         if let bytes = body.bufferedBytes {
             self.init(byteBuffer: ByteBuffer(bytes: bytes))
             return
@@ -178,8 +171,22 @@ extension ResponseBody {
         var length: Int?
         if case .known(let count) = body.length { length = Int(count) }
         self.init(contentLength: length) { writer in
-            for try await chunk in body { try await writer.write(ByteBuffer(bytes: chunk)) }
-            try await writer.finish(nil)
+            guard let connection else { return try await writer.write(body) }
+            // Nobody else has the writer until the closure is over, which is waited for.
+            nonisolated(unsafe) let shared = writer
+            try await connection.withCancellationOnClose {
+                try await cancelWhenGracefulShutdown {
+                    var writer = shared
+                    try await writer.write(body)
+                }
+            }
         }
+    }
+}
+
+extension ResponseBodyWriter {
+    @concurrent fileprivate mutating func write(_ body: HTTPBody) async throws {
+        for try await chunk in body { try await write(ByteBuffer(bytes: chunk)) }
+        try await finish(nil)
     }
 }

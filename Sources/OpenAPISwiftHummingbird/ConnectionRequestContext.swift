@@ -51,7 +51,7 @@ public struct OperationRequestContext: ConnectionRequestContext {
 }
 
 /// A connection that somebody wants to know the end of.
-final class Connection: Sendable {
+package final class Connection: Sendable {
 
     private struct State {
         var isClosed = false
@@ -72,7 +72,7 @@ final class Connection: Sendable {
     private static let known = Mutex<[ObjectIdentifier: Connection]>([:])
 
     /// The connection of a channel.
-    static func of(_ channel: any Channel) -> Connection {
+    package static func of(_ channel: any Channel) -> Connection {
         let id = ObjectIdentifier(channel)
         let (connection, isNew) = known.withLock { known in
             if let connection = known[id] { return (connection, false) }
@@ -91,7 +91,7 @@ final class Connection: Sendable {
     }
 
     /// Runs an operation in a task that is cancelled with the current one, and when the client closes the connection.
-    func withCancellationOnClose<Value: Sendable>(
+    package func withCancellationOnClose<Value: Sendable>(
         _ operation: @escaping @Sendable @concurrent () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await operation() }

@@ -276,3 +276,40 @@ public struct Fault: Sendable {
     /// - Returns: The fault.
     public static func clockSkew(seconds: Double) -> Fault { Fault(kind: .clockSkew(seconds: seconds)) }
 }
+
+extension Fault: CustomStringConvertible {
+    /// What goes wrong, in a few words.
+    public var description: String {
+        switch kind {
+        case .loseRequest: "lost request"
+        case .loseReply: "lost reply"
+        case .reset(let count): "reset after \(count) bytes"
+        case .hang: "no reply"
+        case .refuse(let refusal, let header):
+            "\(refusal.status.code) \(refusal.error.serverErrorCode.rawValue)"
+                + (refusal.error.retryAfter.map { ", retryAfter \($0)" } ?? "")
+                + (header.map { ", Retry-After \($0)" } ?? "")
+        case .refuseItems(let items):
+            "\(items.error.serverErrorCode.rawValue) for \(items.names?.sorted().joined(separator: ", ") ?? "all items")"
+                + (items.error.retryAfter.map { ", retryAfter \($0)" } ?? "")
+        case .answer(let response, let body):
+            "\(response.status.code) " + (body == nil ? "without a body" : response.headerFields[.contentType] ?? "")
+                + (response.headerFields[.retryAfter].map { ", Retry-After \($0)" } ?? "")
+        case .garble: "invalid JSON"
+        case .truncate(let count): "JSON cut after \(count) bytes"
+        case .contentType(let type): "content type \(type)"
+        case .slow(let size, let pause): "pieces of \(size) bytes, \(pause) apart"
+        case .delay(let duration): "delay of \(duration)"
+        case .clockSkew(let seconds): "clock off by \(seconds) s"
+        }
+    }
+}
+
+extension FaultRule.Calls: CustomStringConvertible {
+    /// The numbers of the requests.
+    public var description: String {
+        if first == last { return "\(first)" }
+        let range = last == .max ? "\(first)…" : "\(first)…\(last)"
+        return step == 1 ? range : "every \(step)"
+    }
+}

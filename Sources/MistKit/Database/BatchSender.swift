@@ -15,6 +15,18 @@ public struct BatchProgress: Hashable, Sendable {
     public var failed: Int
     /// All items of the call.
     public var total: Int
+
+    /// Makes a state of progress, for tests of what shows it.
+    ///
+    /// - Parameters:
+    ///   - completed: The items that have a result.
+    ///   - failed: The items that failed.
+    ///   - total: All items.
+    public init(completed: Int, failed: Int = 0, total: Int) {
+        self.completed = completed
+        self.failed = failed
+        self.total = total
+    }
 }
 
 /// Sends many items in as many requests as needed, and gives one result for each, in their order.

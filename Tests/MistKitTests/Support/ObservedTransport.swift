@@ -1,0 +1,80 @@
+import Foundation
+import HTTPTypes
+import OpenAPISwiftRuntime
+import Synchronization
+
+/// A transport that keeps count of what goes through another one.
+final class ObservedTransport: ClientTransport {
+    struct Counts: Sendable {
+        /// The operations under way, their bodies included.
+        var underWay = 0
+        /// The most that ever were.
+        var most = 0
+        /// The sizes of the bodies that were sent, in bytes.
+        var sizes: [Int] = []
+    }
+
+    private let inner: any ClientTransport
+    private let state = Mutex(Counts())
+    private let awaited: Int
+
+    /// - Parameters:
+    ///   - inner: What sends.
+    ///   - awaited: Holds requests back until so many are under way, so that they are at the same time whatever the machine does.
+    init(_ inner: any ClientTransport, holdingUntil awaited: Int = 0) {
+        self.inner = inner
+        self.awaited = awaited
+    }
+
+    var counts: Counts { state.withLock { $0 } }
+
+    func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let bytes = if let body { try await [UInt8](collecting: body, upTo: .max) } else { [UInt8]() }
+        state.withLock {
+            $0.sizes.append(bytes.count)
+            $0.underWay += 1
+            $0.most = max($0.most, $0.underWay)
+        }
+        defer { state.withLock { $0.underWay -= 1 } }
+        while counts.most < awaited { await Task.yield() }
+        let (response, responseBody) = try await inner.send(
+            request,
+            body: bytes.isEmpty ? nil : HTTPBody(bytes),
+            baseURL: baseURL,
+            operationID: operationID
+        )
+        // The whole body, so that it is known when the connection is free.
+        guard let responseBody else { return (response, nil) }
+        return (response, HTTPBody(try await [UInt8](collecting: responseBody, upTo: .max)))
+    }
+}
+
+/// Waits for something that other tasks are about to do.
+func eventually(_ condition: () -> Bool) async {
+    while !condition() { await Task.yield() }
+}
+
+/// A clock on which no wait ever ends, except by cancellation.
+final class StoppedClock: Clock {
+    typealias Instant = FakeClock.Instant
+
+    private let waits = Mutex(0)
+
+    var now: Instant { Instant() }
+    var minimumResolution: Duration { .zero }
+    /// How many wait or waited.
+    var waiting: Int { waits.withLock { $0 } }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        waits.withLock { $0 += 1 }
+        let (never, continuation) = AsyncStream<Never>.makeStream()
+        defer { continuation.finish() }
+        for await _ in never {}
+        throw CancellationError()
+    }
+}
