@@ -1,31 +1,48 @@
+import Crypto
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
 
-/// Finds the key in a text, or says what the text is instead. No part of the text ever gets into an error.
+/// Finds the key in a text, or says what the text is instead. No part of the text ever gets into an error; places in it
+/// do.
 enum ServerToServerKeyParser {
     static func parse(_ text: String) throws(CloudKitError) -> ServerToServerKey {
         let text = unquoted(
-            text.replacing("\\r", with: "").replacing("\\n", with: "\n").replacing("\r", with: "")
+            // From files of variables and from JSON inside of them; a key has no backslashes.
+            text.replacing("\\\\n", with: "\n").replacing("\\n", with: "\n").replacing("\\r", with: "")
+                .replacing("\\", with: "").replacing("\r\n", with: "\n").replacing("\r", with: "\n")
         )
         guard !text.isEmpty else {
             throw .badServerToServerKey("is empty; is the variable or file that it comes from set?")
         }
         if text.contains("-----BEGIN ") { return try parsePEM(text) }
-        if text.contains("-----END ") {
-            throw .badServerToServerKey("has lost its first line, -----BEGIN PRIVATE KEY-----.")
+        // Base64 alone is a key too, so one that lost its first line is still whole.
+        if let end = text.firstRange(of: "-----END ") {
+            return try parseUnframed(String(text[..<end.lowerBound]))
         }
+        return try parseUnframed(text)
+    }
+
+    private static func parseUnframed(_ text: String) throws(CloudKitError) -> ServerToServerKey {
         let compact = String(text.filter { !$0.isWhitespace })
         if let bytes = hexadecimal(compact) { return try parseBinary(bytes) }
-        if let data = Data(base64Encoded: compact) { return try parseBinary(Array(data)) }
-        if text.first == "/" || text.first == "~" || text.hasSuffix(".pem") || text.hasSuffix(".p8") {
-            throw .badServerToServerKey("is a path, it seems; pass what is in the file.")
+        let bytes: [UInt8]
+        do throws(Base64Problem) {
+            bytes = try Base64Problem.decode(text[...], of: text)
+        } catch {
+            if text.first == "/" || text.first == "~" || text.hasSuffix(".pem") || text.hasSuffix(".p8") {
+                throw .badServerToServerKey("is a path, it seems; pass what is in the file.")
+            }
+            // What begins as a structure in base64 does was meant as one.
+            if compact.hasPrefix("M"), compact.utf8.count > 40 { throw error.ofKey }
+            throw .badServerToServerKey(
+                "is neither PEM nor base64 nor hexadecimal; it should begin with -----BEGIN PRIVATE KEY-----."
+            )
         }
-        throw .badServerToServerKey(
-            "is neither PEM nor base64 nor hexadecimal; it should begin with -----BEGIN PRIVATE KEY-----."
-        )
+        return try parseBinary(bytes)
     }
 
     private static func parsePEM(_ text: String) throws(CloudKitError) -> ServerToServerKey {
@@ -38,30 +55,48 @@ enum ServerToServerKeyParser {
             }
             let label = String(afterBegin[..<labelEnd.lowerBound])
             let afterLabel = afterBegin[labelEnd.upperBound...]
-            guard let end = afterLabel.firstRange(of: "-----END \(label)-----") else {
-                throw .badServerToServerKey("stops before its last line, -----END \(label)-----; it was cut off.")
-            }
-            let body = afterLabel[..<end.lowerBound]
+            let end = afterLabel.firstRange(of: "-----END \(label)-----")
             if label == "PRIVATE KEY" || label == "EC PRIVATE KEY" {
-                return try parsePEMBody(body)
+                guard let end else { return try parseUnended(afterLabel, label, of: text) }
+                return try parsePEMBody(afterLabel[..<end.lowerBound], of: text)
             }
             labels.append(label)
+            guard let end else { break }
             rest = afterLabel[end.upperBound...]
         }
         throw .badServerToServerKey(explanation(ofLabels: labels))
     }
 
-    private static func parsePEMBody(_ body: Substring) throws(CloudKitError) -> ServerToServerKey {
+    private static func parsePEMBody(_ body: Substring, of text: String) throws(CloudKitError) -> ServerToServerKey {
         if body.contains("ENCRYPTED") { throw .badServerToServerKey(encrypted) }
-        guard let data = Data(base64Encoded: String(body.filter { !$0.isWhitespace })) else {
-            throw .badServerToServerKey("holds something between its first and last line that is not base64.")
+        let bytes: [UInt8]
+        do throws(Base64Problem) {
+            bytes = try Base64Problem.decode(body, of: text)
+        } catch {
+            throw error.ofKey
         }
-        return try parseDER(Array(data))
+        return try parseDER(bytes)
+    }
+
+    /// A key that lost its last line, which need not have lost more.
+    private static func parseUnended(
+        _ body: Substring,
+        _ label: String,
+        of text: String
+    ) throws(CloudKitError) -> ServerToServerKey {
+        // Of a last line that is there in part nothing is base64.
+        let body = body.prefix { $0 != "-" }
+        if let bytes = try? Base64Problem.decode(body, of: text), let key = try? parseDER(bytes) { return key }
+        let held =
+            (try? Base64Problem.decode(body.dropLast(body.filter { !$0.isWhitespace }.count % 4), of: text)) ?? []
+        let missing = DERLength(of: held).map { ": \(held.count) of its \($0.total) bytes are there" } ?? ""
+        throw .badServerToServerKey("stops before its last line, -----END \(label)-----; it was cut off\(missing).")
     }
 
     private static func parseBinary(_ bytes: [UInt8]) throws(CloudKitError) -> ServerToServerKey {
         // Both structures begin with the tag of a sequence, and neither is as short as a key alone.
         if bytes.count > 32, bytes.first == 0x30 { return try parseDER(bytes) }
+        if bytes.count == 65, bytes.first == 4 { throw .badServerToServerKey(publicHalf) }
         return try ServerToServerKey(rawRepresentation: bytes)
     }
 
@@ -69,11 +104,37 @@ enum ServerToServerKeyParser {
         do {
             return try ServerToServerKey(derRepresentation: bytes)
         } catch {
+            if let length = DERLength(of: bytes), length.total != bytes.count {
+                throw .badServerToServerKey(
+                    length.total > bytes.count
+                        ? "was cut off: \(bytes.count) of its \(length.total) bytes are there."
+                        : "has \(bytes.count - length.total) bytes behind its end; was something pasted twice?"
+                )
+            }
+            if bytes.firstRange(of: passwordBased) != nil { throw .badServerToServerKey(encrypted) }
+            if isCertificate(bytes) { throw .badServerToServerKey(explanation(ofLabels: ["CERTIFICATE"])) }
             for (identifier, kind) in foreignAlgorithms where bytes.firstRange(of: identifier) != nil {
                 throw .badServerToServerKey("is \(kind); CloudKit takes P-256 only (prime256v1 in openssl).")
             }
+            if (try? P256.Signing.PublicKey(derRepresentation: bytes)) != nil {
+                throw .badServerToServerKey(publicHalf)
+            }
             throw .badServerToServerKey("is in a PEM frame or DER, and the structure inside is damaged.")
         }
+    }
+
+    private static let publicHalf =
+        "is the public half; that one goes into the CloudKit console, and the private one belongs here."
+
+    /// The scheme PBES2, which every encrypted PKCS #8 of today names.
+    private static let passwordBased: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0D]
+
+    /// Whether a structure begins as certificates do: a sequence in a sequence, and the version in it.
+    private static func isCertificate(_ bytes: [UInt8]) -> Bool {
+        guard let outer = DERLength(of: bytes) else { return false }
+        let body = Array(bytes.dropFirst(outer.header))
+        guard body.first == 0x30, let inner = DERLength(of: body) else { return false }
+        return body.dropFirst(inner.header).starts(with: [0xA0, 0x03, 0x02, 0x01])
     }
 
     private static let encrypted =
@@ -81,8 +142,7 @@ enum ServerToServerKeyParser {
 
     private static func explanation(ofLabels labels: [String]) -> String {
         switch labels.last {
-        case "PUBLIC KEY":
-            "is the public half; that one goes into the CloudKit console, and the private one belongs here."
+        case "PUBLIC KEY": publicHalf
         case "ENCRYPTED PRIVATE KEY": encrypted
         case "RSA PRIVATE KEY": "is an RSA key; CloudKit takes P-256 only (prime256v1 in openssl)."
         case "OPENSSH PRIVATE KEY":
@@ -124,6 +184,78 @@ enum ServerToServerKeyParser {
         while text.first.map(isWrapping) == true { text.removeFirst() }
         while text.last.map(isWrapping) == true { text.removeLast() }
         return String(text)
+    }
+}
+
+/// The length that a DER structure gives itself.
+private struct DERLength {
+    /// The bytes before its contents.
+    var header: Int
+    /// All its bytes.
+    var total: Int
+
+    init?(of bytes: [UInt8]) {
+        guard bytes.count >= 2, bytes[0] == 0x30 else { return nil }
+        let first = Int(bytes[1])
+        if first < 0x80 {
+            (header, total) = (2, 2 + first)
+            return
+        }
+        let count = first & 0x7F
+        guard (1...3).contains(count), bytes.count >= 2 + count else { return nil }
+        let length = bytes[2..<2 + count].reduce(0) { $0 << 8 | Int($1) }
+        (header, total) = (2 + count, 2 + count + length)
+    }
+}
+
+/// Why a text is not base64, and where.
+private enum Base64Problem: Error {
+    case foreignCharacter(line: Int, column: Int)
+    case cutOff(characters: Int)
+
+    /// The bytes of a part of a text. White space is no part of it, and padding may be missing.
+    static func decode(_ part: Substring, of text: String) throws(Base64Problem) -> [UInt8] {
+        var digits: [UInt8] = []
+        var isOver = false
+        var index = part.startIndex
+        while index < part.endIndex {
+            let character = part[index]
+            defer { index = part.index(after: index) }
+            if character.isWhitespace { continue }
+            if character == "=" {
+                isOver = true
+            } else if !isOver, let value = character.asciiValue,
+                character.isLetter || character.isNumber || "+/-_".contains(character)
+            {
+                // The alphabet for addresses comes along from vaults.
+                digits.append(
+                    value == UInt8(ascii: "-")
+                        ? UInt8(ascii: "+") : value == UInt8(ascii: "_") ? UInt8(ascii: "/") : value
+                )
+            } else {
+                let before = text[..<index]
+                let line = before.count(where: \.isNewline) + 1
+                let column =
+                    before.distance(
+                        from: before.lastIndex(where: \.isNewline).map(before.index(after:)) ?? before.startIndex,
+                        to: index
+                    ) + 1
+                throw .foreignCharacter(line: line, column: column)
+            }
+        }
+        guard digits.count % 4 != 1 else { throw .cutOff(characters: digits.count) }
+        let padded = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+        guard let data = Data(base64Encoded: Data(padded)) else { throw .cutOff(characters: digits.count) }
+        return Array(data)
+    }
+
+    var ofKey: CloudKitError {
+        switch self {
+        case .foreignCharacter(let line, let column):
+            .badServerToServerKey("holds something that is not base64, in line \(line) at character \(column).")
+        case .cutOff(let characters):
+            .badServerToServerKey("was cut off: base64 does not end after \(characters) characters.")
+        }
     }
 }
 

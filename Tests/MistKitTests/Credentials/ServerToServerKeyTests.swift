@@ -19,10 +19,21 @@ struct ServerToServerKeyTests {
             "PKCS #8 with Windows line ends": pkcs8.replacing("\n", with: "\r\n"),
             "PKCS #8 on one line": pkcs8.replacing("\n", with: " "),
             "PKCS #8 in quotation marks": "  \"\(pkcs8)\"\n",
+            "PKCS #8 in single quotation marks, escaped twice": "'\(pkcs8.replacing("\n", with: "\\\\n"))'",
+            "PKCS #8 without its first line": pkcs8.split(separator: "\n").dropFirst().joined(separator: "\n"),
+            "PKCS #8 without its last line": pkcs8.split(separator: "\n").dropLast().joined(separator: "\n"),
+            "PKCS #8 without either": pkcs8.split(separator: "\n").dropFirst().dropLast().joined(separator: "\r\n"),
+            "PKCS #8 with a last line that was cut off":
+                pkcs8.replacing("-----END PRIVATE KEY-----", with: "-----END PRI"),
+            "PKCS #8 without padding": pkcs8.replacing("=", with: ""),
+            "PKCS #8 behind a certificate":
+                "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n\(pkcs8)",
             "raw bytes in hexadecimal": raw.map { String(format: "%02x", $0) }.joined(),
             "raw bytes in capital hexadecimal": raw.map { String(format: "%02X", $0) }.joined() + "\n",
             "raw bytes in base64": raw.base64EncodedString(),
             "DER in base64": der.base64EncodedString(),
+            "DER in the alphabet for addresses": der.base64EncodedString().replacing("+", with: "-")
+                .replacing("/", with: "_").replacing("=", with: ""),
         ]
     }
 
@@ -98,13 +109,38 @@ struct ServerToServerKeyTests {
                 "is the public half; that one goes into the CloudKit console, and the private one belongs here."
             ),
             (
-                lines.dropLast().joined(separator: "\n"),
-                "stops before its last line, -----END PRIVATE KEY-----; it was cut off."
+                "\(lines[0])\n\(lines[1])\n",
+                "stops before its last line, -----END PRIVATE KEY-----; it was cut off: 48 of its 138 bytes are there."
             ),
-            (lines.dropFirst().joined(separator: "\n"), "has lost its first line, -----BEGIN PRIVATE KEY-----."),
             (
-                "\(lines[0])\n!!!!\n\(lines[lines.count - 1])",
-                "holds something between its first and last line that is not base64."
+                "\(lines[0])\n\(lines[1])\n\(lines[lines.count - 1])",
+                "was cut off: 48 of its 138 bytes are there."
+            ),
+            (
+                "\(lines[0])\n\(lines[1].dropLast(3))\n\(lines[lines.count - 1])",
+                "was cut off: base64 does not end after 61 characters."
+            ),
+            (lines[0] + "\n", "stops before its last line, -----END PRIVATE KEY-----; it was cut off."),
+            (
+                "\(lines[0])\n\(lines[1])\n  12345!!!\n\(lines[lines.count - 1])",
+                "holds something that is not base64, in line 3 at character 8."
+            ),
+            ("\(lines[1])\n\(lines[2].dropLast(8))", "was cut off: 90 of its 138 bytes are there."),
+            (
+                Self.original.derRepresentation.base64EncodedString().dropLast(4) + "!",
+                "holds something that is not base64, in line 1 at character 181."
+            ),
+            (
+                (Self.original.derRepresentation + [0, 1]).base64EncodedString(),
+                "has 2 bytes behind its end; was something pasted twice?"
+            ),
+            (
+                Self.original.publicKey.derRepresentation.base64EncodedString(),
+                "is the public half; that one goes into the CloudKit console, and the private one belongs here."
+            ),
+            (
+                Self.original.publicKey.x963Representation.base64EncodedString(),
+                "is the public half; that one goes into the CloudKit console, and the private one belongs here."
             ),
             (
                 "\(lines[0])\nAAAA\n\(lines[lines.count - 1])",
@@ -141,6 +177,81 @@ struct ServerToServerKeyTests {
         ]
         for (text, expected) in cases {
             #expect(problem(of: text) == "The private key \(expected)")
+        }
+    }
+
+    private static let hasPythonCryptography = (try? run("python3", "-c", "import cryptography").code) == 0
+
+    @Test(.enabled(if: hasPythonCryptography, "Python's cryptography is not installed"))
+    func keysOfPythonsCryptographyAreReadOrNamed() throws {
+        let script = """
+            from cryptography.hazmat.primitives import serialization as s
+            from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+            def show(data): print(data.decode().strip().replace("\\n", "\\\\n"))
+            def put(key, encoding, format, protection=s.NoEncryption()):
+                data = key.private_bytes(encoding, format, protection)
+                show(data if encoding == s.Encoding.PEM else data.hex().encode())
+            key = ec.generate_private_key(ec.SECP256R1())
+            sec1, pkcs8 = s.PrivateFormat.TraditionalOpenSSL, s.PrivateFormat.PKCS8
+            show(key.public_key().public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo))
+            for encoding in (s.Encoding.PEM, s.Encoding.DER):
+                for format in (sec1, pkcs8): put(key, encoding, format)
+            print("%064x" % key.private_numbers().private_value)
+            secret = s.BestAvailableEncryption(b"password")
+            put(key, s.Encoding.PEM, sec1, secret)
+            put(key, s.Encoding.PEM, pkcs8, secret)
+            put(key, s.Encoding.DER, pkcs8, secret)
+            put(ec.generate_private_key(ec.SECP384R1()), s.Encoding.PEM, sec1)
+            put(ed25519.Ed25519PrivateKey.generate(), s.Encoding.PEM, pkcs8)
+            put(rsa.generate_private_key(65537, 2048), s.Encoding.PEM, pkcs8)
+            """
+        let printed = try run("python3", "-c", script)
+        try #require(printed.code == 0, "\(printed.output)")
+        let lines = printed.output.split(separator: "\n").map(String.init)
+        try #require(lines.count == 12)
+        let publicKey = lines[0].replacing("\\n", with: "\n")
+        for text in lines[1...5] {
+            #expect(try ServerToServerKey(text).publicKeyPEM == publicKey)
+        }
+        #expect(problem(of: lines[0]).contains("is the public half"))
+        let problems = lines[6...].map(problem)
+        #expect(problems.prefix(3).allSatisfy { $0.contains("is protected by a password. Decrypt it: openssl") })
+        #expect(problems[3].contains("a key on the curve P-384"))
+        #expect(problems[4].contains("an Ed25519 key"))
+        #expect(problems[5].contains("an RSA key"))
+    }
+
+    @Test(.enabled(if: hasOpenSSL, "openssl is not installed"))
+    func aCertificateAndAnEncryptedKeyOfOpensslAreNamed() throws {
+        try withTemporaryFolder { folder in
+            let (key, certificate, secret) = (
+                folder.path + "/key.pem", folder.path + "/certificate.pem", folder.path + "/secret.pem"
+            )
+            _ = try run("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
+            let made = try run(
+                "openssl",
+                "req",
+                "-x509",
+                "-new",
+                "-key",
+                key,
+                "-subj",
+                "/CN=example",
+                "-days",
+                "2",
+                "-out",
+                certificate
+            )
+            #expect(made.code == 0, "\(made.output)")
+            _ = try run("openssl", "pkcs8", "-topk8", "-in", key, "-passout", "pass:word", "-out", secret)
+            let pem = try String(contentsOfFile: certificate, encoding: .utf8)
+            let lines = pem.split(separator: "\n").map(String.init)
+            #expect(problem(of: pem).contains("is a certificate; the private key belongs here."))
+            let bare = lines.dropFirst().dropLast().joined(separator: "\n")
+            #expect(problem(of: bare).contains("is a certificate; the private key belongs here."))
+            #expect(
+                problem(of: try String(contentsOfFile: secret, encoding: .utf8)).contains("is protected by a password.")
+            )
         }
     }
 
