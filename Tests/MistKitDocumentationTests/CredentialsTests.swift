@@ -120,7 +120,7 @@ struct CredentialsTests {
             print(zones.count)
         } catch {
             guard error.code == .authenticationRequired else { throw error }
-            manager.signIn(webAuthToken: await askThePerson(error.redirectURL))
+            try await manager.signIn(webAuthToken: await askThePerson(error.redirectURL))
         }
         let person = try await service.fetchCaller()
         return person

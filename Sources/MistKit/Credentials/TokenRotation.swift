@@ -1,44 +1,291 @@
 import HTTPTypes
+import Logging
 import Synchronization
 
-/// A web authentication token that every response may replace.
+/// The web authentication token of a person, which every response may replace, and its way into a storage.
+///
+/// ## Requests at the same time
+///
+/// The live service takes earlier tokens of the same person too, so requests run side by side with whichever token is
+/// the newest when they start. Apple's page says that a token is good for one use. Should a service insist on that,
+/// requests that were sent with the same token are refused but for the first; ``refusal(of:)`` tells this from a
+/// session that is over. The request is then sent again with the newest token, and from there on requests take turns:
+/// each begins when those before have ended and brought their tokens.
+///
+/// ## Who a response belongs to
+///
+/// Tokens and requests are numbered in the order of their coming. So the number of a request tells whether its token
+/// was still the newest, and a response to a request from before the person changed is nobody's any more.
 final class TokenRotation: Sendable {
+    /// Why a request was refused, as far as this side can know.
+    enum Refusal {
+        /// The token was not the newest any more when the service looked at it.
+        case superseded
+        /// There was no person when the request was sent, and there is one now.
+        case signedInSince
+        /// The person is another one now, or there is none any more.
+        case formerPerson
+        /// The newest token was refused: the session is over.
+        case sessionOver
+        /// There is no person.
+        case nobody
+    }
+
     private struct State {
         var token: Secret?
-        /// Grows when the person changes, not when the token rotates.
-        var session: UInt64 = 1
-    }
+        var isLoaded: Bool
+        /// Grows with every token and every request.
+        var number: UInt64 = 1
+        /// The number of the present token, and of the first of this person.
+        var tokenNumber: UInt64 = 1
+        var personNumber: UInt64 = 1
+        /// The numbers from before this person when there was nobody, and those of the session that ended by a refusal.
+        var numbersOfNobody: Range<UInt64> = 0..<0
+        var numbersOfLostSession: Range<UInt64> = 0..<0
+        /// Whether the service took a token of this person.
+        var wasAccepted = false
 
-    private let state: Mutex<State>
+        var takesTurns: Bool
+        /// The requests that have not ended, and the one of them whose turn it is.
+        var underway: Set<UInt64> = []
+        var holder: UInt64?
+        /// Whoever has the turn and waits for requests from before turns were taken.
+        var drained: CheckedContinuation<Void, Never>?
 
-    init(_ token: Secret?) {
-        state = Mutex(State(token: token))
-    }
+        var storedNumber: UInt64 = 0
+        var hasStorageFailed = false
 
-    var current: (token: Secret?, session: UInt64) {
-        state.withLock { ($0.token, $0.session) }
-    }
+        mutating func beginRequest() -> (token: Secret?, number: UInt64) {
+            number += 1
+            underway.insert(number)
+            return (token, number)
+        }
 
-    func replace(with token: Secret?) {
-        state.withLock {
-            $0.token = token
-            $0.session += 1
+        /// Goes on as another person, or as nobody.
+        mutating func become(_ token: Secret?) {
+            let wasNobody = self.token == nil
+            let first = personNumber
+            number += 1
+            numbersOfNobody = wasNobody ? first..<number : 0..<0
+            self.token = token
+            tokenNumber = number
+            personNumber = number
+            isLoaded = true
+            wasAccepted = false
         }
     }
 
-    /// Adopts the token of a response, unless the person changed since the request was sent. The service accepts
-    /// earlier tokens of the same person too, so the order of answers to requests at the same time does not matter.
+    private let state: Mutex<State>
+    private let storage: (any TokenStorage)?
+    private let logger: Logger
+    private let sending = Turns()
+    private let storing = Turns()
+    private let loading = Turns()
+
+    /// Begins with a token that is given.
+    init(_ token: Secret?, usesTokensOnce: Bool, logger: Logger) {
+        storage = nil
+        self.logger = logger
+        state = Mutex(State(token: token, isLoaded: true, takesTurns: usesTokensOnce))
+    }
+
+    /// Begins with the token that is stored, which is read when it is first needed.
+    init(_ storage: any TokenStorage, usesTokensOnce: Bool, logger: Logger) {
+        self.storage = storage
+        self.logger = logger
+        state = Mutex(State(token: nil, isLoaded: false, takesTurns: usesTokensOnce))
+    }
+
+    /// The newest token.
+    var current: Secret? {
+        get async throws(CloudKitError) {
+            try await load()
+            return state.withLock { $0.token }
+        }
+    }
+
+    /// Whether there is a person, or may be one in the storage that was not read yet.
+    var mayHavePerson: Bool { state.withLock { !$0.isLoaded || $0.token != nil } }
+
+    // MARK: - A request's way
+
+    /// The token for a request, and the number to tell its response by. Where requests take turns, waits for this
+    /// one's; ``end(_:)`` has to follow.
+    func begin(operation: String) async throws(CloudKitError) -> (token: Secret?, number: UInt64) {
+        try await load()
+        let present = state.withLock { state -> (Secret?, UInt64)? in
+            state.takesTurns && state.token != nil ? nil : state.beginRequest()
+        }
+        if let present { return present }
+        do {
+            try await sending.take()
+            do {
+                try await waitForOthers()
+            } catch {
+                sending.release()
+                throw error
+            }
+        } catch {
+            throw .cancelled(operation: operation)
+        }
+        return state.withLock {
+            let request = $0.beginRequest()
+            $0.holder = request.number
+            return request
+        }
+    }
+
+    /// Waits until no request is under way any more. Those that began before turns were taken have none.
+    private func waitForOthers() async throws(CancellationError) {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isQuiet = state.withLock { state -> Bool in
+                    if state.underway.isEmpty || Task.isCancelled { return true }
+                    state.drained = continuation
+                    return false
+                }
+                if isQuiet { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.drained.take() }?.resume()
+        }
+        if Task.isCancelled { throw CancellationError() }
+    }
+
+    /// Ends a request, and lets the next one go where requests take turns. More than once does no harm.
+    func end(_ number: UInt64) {
+        let (held, drained) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard state.underway.remove(number) != nil else { return (false, nil) }
+            let held = state.holder == number
+            if held { state.holder = nil }
+            return (held, state.underway.isEmpty ? state.drained.take() : nil)
+        }
+        drained?.resume()
+        if held { sending.release() }
+    }
+
+    /// Adopts the token of a response, unless the person changed since the request was sent, and stores it.
+    ///
+    /// When this returns, the storage has the token of this response or a newer one. A storage that fails is logged;
+    /// the response is good all the same.
     ///
     /// CloudKit JS reads both header fields, and adopts a token only where it held one.
-    func adopt(from response: HTTPResponse, session: UInt64) {
-        guard
-            let text = response.headerFields[.webAuthToken] ?? response.headerFields[.cloudKitSession],
-            !text.isEmpty
-        else { return }
-        let token = Secret(text)
+    func adopt(from response: HTTPResponse, number: UInt64) async {
+        let text = response.headerFields[.webAuthToken] ?? response.headerFields[.cloudKitSession] ?? ""
+        let isNew = state.withLock { state -> Bool in
+            guard number >= state.personNumber, state.token != nil else { return false }
+            if response.status.kind == .successful { state.wasAccepted = true }
+            let token = Secret(text)
+            guard !text.isEmpty, state.token != token else { return false }
+            state.token = token
+            state.number += 1
+            state.tokenNumber = state.number
+            return true
+        }
+        end(number)
+        guard isNew else { return }
+        do {
+            try await store()
+        } catch {
+            let isFirst = state.withLock { state -> Bool in
+                defer { state.hasStorageFailed = true }
+                return !state.hasStorageFailed
+            }
+            guard isFirst else { return }
+            logger.warning(
+                "The next web authentication token could not be stored; the person will have to sign in again in the next run",
+                metadata: ["error": "\(error.message)"]
+            )
+        }
+    }
+
+    /// Tells why the service did not take a request's token.
+    func refusal(of number: UInt64) -> Refusal {
+        state.withLock { state in
+            if state.numbersOfLostSession.contains(number) { return .sessionOver }
+            if number < state.personNumber {
+                let wasNobody = state.numbersOfNobody.contains(number)
+                return wasNobody && state.token != nil ? .signedInSince : .formerPerson
+            }
+            guard state.token != nil else { return .nobody }
+            guard number < state.tokenNumber else { return .sessionOver }
+            state.takesTurns = true
+            return .superseded
+        }
+    }
+
+    /// Whether the service took a token of the present person.
+    var wasAccepted: Bool { state.withLock { $0.wasAccepted } }
+
+    // MARK: - Persons
+
+    /// Goes on as another person or as nobody, and stores that.
+    func replace(with token: Secret?) async throws(CloudKitError) {
+        state.withLock { $0.become(token) }
+        try await store()
+    }
+
+    /// Goes on as nobody, unless the person changed since a request was sent.
+    func forget(ifNotSince number: UInt64) async throws(CloudKitError) {
+        let isForgotten = state.withLock { state -> Bool in
+            guard number >= state.personNumber else { return false }
+            let first = state.personNumber
+            state.become(nil)
+            state.numbersOfLostSession = first..<state.personNumber
+            return true
+        }
+        if isForgotten { try await store() }
+    }
+
+    // MARK: - The storage
+
+    private func load() async throws(CloudKitError) {
+        guard let storage, !state.withLock({ $0.isLoaded }) else { return }
+        do {
+            try await loading.take()
+            defer { loading.release() }
+            guard !state.withLock({ $0.isLoaded }) else { return }
+            let token = try await storage.webAuthToken().map(Secret.init)
+            state.withLock {
+                guard !$0.isLoaded else { return }
+                $0.isLoaded = true
+                $0.token = token
+                $0.storedNumber = $0.tokenNumber
+            }
+        } catch {
+            throw .ofStorage(error, "The stored web authentication token could not be read.")
+        }
+    }
+
+    /// Brings the newest token into the storage. Of requests that wait here together the first stores for all.
+    private func store() async throws(CloudKitError) {
+        guard let storage else { return }
+        await storing.takeInAnyCase()
+        defer { storing.release() }
+        let (token, number) = state.withLock { ($0.token, $0.tokenNumber) }
+        guard number > state.withLock({ $0.storedNumber }) else { return }
+        do {
+            // A task of its own: a request that is cancelled has rotated the token all the same.
+            try await Task { try await storage.store(webAuthToken: token?.revealed) }.value
+        } catch {
+            var redactor = Redactor()
+            if let token { redactor.hide(token.revealed) }
+            throw redactor.redact(.ofStorage(error, "The web authentication token could not be stored."))
+        }
         state.withLock {
-            guard $0.session == session, $0.token != nil else { return }
-            $0.token = token
+            $0.storedNumber = number
+            $0.hasStorageFailed = false
+        }
+    }
+}
+
+extension CloudKitError {
+    fileprivate static func ofStorage(_ error: any Error, _ message: String) -> CloudKitError {
+        switch error {
+        case let error as CloudKitError: error
+        case is CancellationError:
+            CloudKitError(code: .cancelled, message: "The task was cancelled while it waited for the token storage.")
+        default: .tokenStorage(message, cause: error)
         }
     }
 }

@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import Logging
 
 /// Acts as one person, with an API token and the web authentication token that signing in gave.
 ///
@@ -7,41 +8,102 @@ public import HTTPTypes
 /// // GET /database/1/iCloud.com.example/development/private/zones/list?ckAPIToken=...&ckWebAuthToken=...
 /// ```
 ///
-/// The service sends the next web authentication token with every response, failures included; the manager adopts it.
-/// Requests may run at the same time. A response to a request that was sent before ``replace(webAuthToken:)`` does not
-/// bring the old person back.
+/// The service sends the next web authentication token with every response, failures included; the manager adopts it,
+/// and keeps it in a ``TokenStorage`` if it has one. Use ``AdaptiveTokenManager`` where nobody may have signed in yet.
+///
+/// ## Requests at the same time
+///
+/// Requests may run at the same time, as the live service takes earlier tokens of the same person as well. A service
+/// that takes each token once refuses all but the first of them; the manager notices, sends the others again, and from
+/// then on lets requests go one after the other. A response to a request that was sent before
+/// ``replace(webAuthToken:)`` does not bring the old person back.
+///
+/// ## Topics
+///
+/// ### Making a manager
+/// - ``init(apiToken:webAuthToken:usesTokensOnce:)``
+/// - ``init(apiToken:storage:usesTokensOnce:logger:)``
+///
+/// ### The person
+/// - ``replace(webAuthToken:)``
+/// - ``revealWebAuthToken()``
 public final class WebAuthTokenManager: TokenManager {
     private let apiToken: Secret
     private let rotation: TokenRotation
 
-    /// Makes a manager for one person.
+    /// Makes a manager for one person, whose token is forgotten with it.
     ///
     /// - Parameters:
     ///   - apiToken: The token from the console, 64 hexadecimal digits.
     ///   - webAuthToken: The token from the sign-in page, not percent-encoded.
-    public init(apiToken: String, webAuthToken: String) {
+    ///   - usesTokensOnce: Whether requests go one after the other from the start, each with the token that the one
+    ///     before brought.
+    public init(apiToken: String, webAuthToken: String, usesTokensOnce: Bool = false) {
         self.apiToken = Secret(apiToken)
-        rotation = TokenRotation(Secret(webAuthToken))
+        rotation = TokenRotation(
+            Secret(webAuthToken),
+            usesTokensOnce: usesTokensOnce,
+            logger: Logger(label: "MistKit")
+        )
+    }
+
+    /// Makes a manager for the person whose token is stored. It is read with the first request.
+    ///
+    /// - Parameters:
+    ///   - apiToken: The token from the console, 64 hexadecimal digits.
+    ///   - storage: Where the token is, and where each next one goes.
+    ///   - usesTokensOnce: Whether requests go one after the other from the start.
+    ///   - logger: Where it is written that a next token could not be stored.
+    public init(
+        apiToken: String,
+        storage: some TokenStorage,
+        usesTokensOnce: Bool = false,
+        logger: Logger = Logger(label: "MistKit")
+    ) {
+        self.apiToken = Secret(apiToken)
+        rotation = TokenRotation(storage, usesTokensOnce: usesTokensOnce, logger: logger)
     }
 
     /// Adds both tokens to the query.
     ///
     /// - Parameter request: The attempt.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a token cannot be one.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a token cannot be one,
+    ///   ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
-        try request.addAPIToken(apiToken)
-        let (token, session) = rotation.current
-        try request.addWebAuthToken(token ?? Secret(""))
-        request.session = session
+        let (token, number) = try await rotation.begin(operation: request.operationID)
+        request.session = number
+        do {
+            try request.addAPIToken(apiToken)
+            try request.addWebAuthToken(token ?? Secret(""))
+        } catch {
+            rotation.end(number)
+            throw error
+        }
     }
 
-    /// Adopts the next token.
+    /// Adopts the next token, and stores it.
     ///
     /// - Parameters:
     ///   - response: Status and header fields.
     ///   - request: The attempt that was answered.
     public func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async {
-        rotation.adopt(from: response, session: request.session)
+        await rotation.adopt(from: response, number: request.session)
+    }
+
+    /// Asks for another attempt where the token was refused only because another request had used it.
+    ///
+    /// - Parameters:
+    ///   - error: Why the attempt failed.
+    ///   - request: The attempt.
+    /// - Returns: Whether a newer token is at hand.
+    /// - Throws: Nothing.
+    public func recover(
+        from error: CloudKitError,
+        request: OutgoingRequest
+    ) async throws(CloudKitError) -> Bool {
+        rotation.end(request.session)
+        guard error.isAboutCredentials, case .superseded = rotation.refusal(of: request.session) else { return false }
+        return true
     }
 
     /// One request after the other, as each response brings the next token.
@@ -50,16 +112,24 @@ public final class WebAuthTokenManager: TokenManager {
     /// Goes on with another token, after the person signed in again.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.
-    public func replace(webAuthToken: String) {
-        rotation.replace(with: Secret(webAuthToken))
+    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it is used all the
+    ///   same.
+    public func replace(webAuthToken: String) async throws(CloudKitError) {
+        try await rotation.replace(with: Secret(webAuthToken))
     }
 
-    /// The token to send next, to keep it for the next run of the program.
+    /// The token to send next. A ``TokenStorage`` keeps it without your doing.
     ///
     /// It is a credential: whoever holds it acts as the person.
     ///
-    /// - Returns: The token, not percent-encoded.
-    public func revealWebAuthToken() -> String {
-        rotation.current.token?.revealed ?? ""
+    /// - Returns: The token, not percent-encoded; empty where the storage has none.
+    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
+    public func revealWebAuthToken() async throws(CloudKitError) -> String {
+        try await rotation.current?.revealed ?? ""
     }
+}
+
+extension CloudKitError {
+    /// Whether the service refused who asks, not what is asked. Peers see either code for a token that is over.
+    var isAboutCredentials: Bool { code == .authenticationRequired || code == .authenticationFailed }
 }

@@ -36,6 +36,8 @@ extension CloudKitError {
     /// - ``invalidArgument``
     /// - ``invalidCredentials``
     /// - ``signing``
+    /// - ``tokenStorage``
+    /// - ``signInFailed``
     /// - ``network``
     /// - ``serviceUnavailable``
     /// - ``misdirectedRequest``
@@ -59,6 +61,8 @@ extension CloudKitError {
             case invalidArgument
             case invalidCredentials
             case signing
+            case tokenStorage
+            case signInFailed
             case network
             case serviceUnavailable
             case misdirectedRequest
@@ -148,6 +152,10 @@ extension CloudKitError {
         public static let invalidCredentials = Self(.invalidCredentials)
         /// A request could not be signed.
         public static let signing = Self(.signing)
+        /// A ``TokenStorage`` could not be read or written.
+        public static let tokenStorage = Self(.tokenStorage)
+        /// A person was asked to sign in and did not: the page was closed or refused, or nobody came in time.
+        public static let signInFailed = Self(.signInFailed)
         /// No answer: the connection failed, or was lost before the whole response came.
         ///
         /// A write that fails so may have been done or not.

@@ -34,3 +34,11 @@ func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Resul
     defer { try? FileManager.default.removeItem(at: folder) }
     return try body(folder)
 }
+
+/// The same, with a closure that waits.
+func inTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "MistKitTests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try await body(folder)
+}

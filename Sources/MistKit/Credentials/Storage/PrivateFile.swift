@@ -1,0 +1,167 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// A file for this user alone, which is replaced as a whole or not at all.
+struct PrivateFile {
+    let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    #if os(Windows)
+        // Files of a Windows user are that user's by the folder's access list, and `atomic` replaces.
+
+        func read() throws(CloudKitError) -> [UInt8]? {
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw .tokenStorage("The token file \(path) cannot be read.")
+            }
+            return Array(data)
+        }
+
+        func replace(with bytes: [UInt8]) throws(CloudKitError) {
+            do {
+                try Data(bytes).write(to: URL(filePath: path), options: .atomic)
+            } catch {
+                throw .tokenStorage("The token file \(path) cannot be written.", cause: error)
+            }
+        }
+
+        func remove() throws(CloudKitError) {
+            guard FileManager.default.fileExists(atPath: path) else { return }
+            do {
+                try FileManager.default.removeItem(atPath: path)
+            } catch {
+                throw .tokenStorage("The token file \(path) cannot be removed.", cause: error)
+            }
+        }
+    #else
+        /// The bytes of the file; `nil` where there is none.
+        ///
+        /// A file that others may read or write is refused, as ssh refuses such keys.
+        func read() throws(CloudKitError) -> [UInt8]? {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                if errno == ENOENT || errno == ENOTDIR { return nil }
+                throw failure("cannot be opened")
+            }
+            defer { close(descriptor) }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw failure("cannot be examined") }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw .tokenStorage("The token file \(path) is no file but a folder or a device; name a file.")
+            }
+            guard status.st_mode & 0o077 == 0 else {
+                throw .tokenStorage(
+                    """
+                    The token file \(path) is open to others (mode \(String(status.st_mode & 0o777, radix: 8))), and whoever reads it \
+                    acts as the person. Close it: chmod 600 \(path)
+                    """
+                )
+            }
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while bytes.count <= Self.maximumSize {
+                let count = retrying {
+                    buffer.withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress, $0.count) }
+                }
+                guard count >= 0 else { throw failure("cannot be read") }
+                if count == 0 { return bytes }
+                bytes += buffer[..<count]
+            }
+            throw .tokenStorage("The token file \(path) is longer than any token; is it another file?")
+        }
+
+        /// Writes a file beside it and gives that the name.
+        func replace(with bytes: [UInt8]) throws(CloudKitError) {
+            // A name that is a link stays one: what it leads to is replaced.
+            let target = resolved
+            let folder = target.prefix(through: target.lastIndex(of: "/") ?? target.startIndex)
+            if folder.contains("/") { try makeFolder(String(folder)) }
+            let temporary = "\(target).\(UInt64.random(in: .min ... .max)).tmp"
+            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw failure("cannot be made (\(temporary))") }
+            do throws(CloudKitError) {
+                defer { close(descriptor) }
+                // What the mask of the process takes away must not be the owner's.
+                guard fchmod(descriptor, 0o600) == 0 else { throw failure("cannot be closed to others") }
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    let count = retrying { rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
+                    guard count > 0 else { throw failure("cannot be written") }
+                    rest = rest.dropFirst(count)
+                }
+                // The bytes reach the disk before the name does.
+                guard fsync(descriptor) == 0 else { throw failure("cannot be brought to the disk") }
+            } catch {
+                unlink(temporary)
+                throw error
+            }
+            guard rename(temporary, target) == 0 else {
+                let failure = failure("cannot be replaced")
+                unlink(temporary)
+                throw failure
+            }
+        }
+
+        func remove() throws(CloudKitError) {
+            guard unlink(resolved) == 0 || errno == ENOENT || errno == ENOTDIR else {
+                throw failure("cannot be removed")
+            }
+        }
+
+        private static let maximumSize = 1 << 20
+
+        private var resolved: String {
+            guard let real = realpath(path, nil) else { return path }
+            defer { free(real) }
+            return String(cString: real)
+        }
+
+        private func makeFolder(_ folder: String) throws(CloudKitError) {
+            guard access(folder, F_OK) != 0 else { return }
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: folder,
+                    withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700]
+                )
+            } catch {
+                throw .tokenStorage("The folder \(folder) of the token file cannot be made.", cause: error)
+            }
+        }
+
+        private func failure(_ problem: String) -> CloudKitError {
+            .tokenStorage("The token file \(path) \(problem): \(String(cString: strerror(errno))).")
+        }
+
+        /// Calls again what a signal interrupted.
+        private func retrying(_ body: () -> Int) -> Int {
+            while true {
+                let result = body()
+                if result >= 0 || errno != EINTR { return result }
+            }
+        }
+    #endif
+}
+
+#if !os(Windows)
+    /// The function of the system, whose name is a method's in ``PrivateFile``.
+    private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+        read(descriptor, buffer, count)
+    }
+#endif
