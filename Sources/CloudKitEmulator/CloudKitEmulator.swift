@@ -76,6 +76,10 @@ import Synchronization
 /// - ``registerServerKey(_:for:)``
 /// - ``createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``
 /// - ``issueWebAuthToken(for:container:keepsSignedIn:)``
+/// - ``setSignInCallback(_:ofAPIToken:for:)``
+/// - ``makeSignInTicket(apiToken:for:)``
+/// - ``signInRequest(ofTicket:)``
+/// - ``listSignInCandidates(limit:)``
 /// - ``authenticate(_:for:)``
 /// - ``fetchCaller(as:)``
 /// - ``fetchCurrentUser(as:)``

@@ -34,6 +34,12 @@ public import OpenAPISwiftRuntime
 /// and answers with its JSON; when none comes for a while (``Configuration/courierTimeout``), it answers with no bytes. The
 /// address itself is the credential.
 ///
+/// ## The sign-in page
+///
+/// A request that needs a person and has none is answered with the address of a page, `redirectURL`. There somebody chooses
+/// one of the emulator's users or makes a new one, without a password. The web token then goes where the API token's
+/// callback says: in a message to the window that opened the page, or in the query of an address.
+///
 /// ## Topics
 ///
 /// ### Making a server
@@ -133,6 +139,10 @@ public struct CloudKitEmulatorServer: Sendable {
         }
         var exchange = Exchange(request, with: self)
         do {
+            if SignInPage.isAt(request.path) {
+                let (response, body) = try SignInPage(emulator).respond(to: request, form: try await collect(body))
+                return exchange.reply(page: response, body: body)
+            }
             let (response, body) = try await answer(&exchange, body: body)
             return exchange.reply(response, body: body)
         } catch let error as UnreadableBody {
@@ -153,10 +163,10 @@ public struct CloudKitEmulatorServer: Sendable {
         if request.method == .options { return (exchange.preflightResponse, nil) }
 
         let bytes = try await collect(body)
-        let authentication = try emulator.authenticate(
-            Credentials(of: request, body: bytes),
-            for: String(parameters.pathParameters["container"] ?? "")
-        )
+        let credentials = Credentials(of: request, body: bytes)
+        let container = String(parameters.pathParameters["container"] ?? "")
+        exchange.applicant = credentials.apiToken.map { ($0, container) }
+        let authentication = try emulator.authenticate(credentials, for: container)
         exchange.nextWebAuthToken = authentication.nextWebAuthToken
 
         request.relaxForGeneratedCode()
@@ -195,6 +205,13 @@ public struct CloudKitEmulatorServer: Sendable {
                 { request, body, _ in try await respond(to: request, body: body) },
                 method: route.method,
                 path: route.path
+            )
+        }
+        for method in [HTTPRequest.Method.get, .post] {
+            try transport.register(
+                { request, body, _ in try await respond(to: request, body: body) },
+                method: method,
+                path: SignInPage.path
             )
         }
     }

@@ -10,12 +10,16 @@ struct Exchange {
     let request: HTTPRequest
     /// The web token for the caller's next request, once the present one was accepted.
     var nextWebAuthToken: String?
+    /// The API token and the container of the request, for the address of the sign-in page.
+    var applicant: (apiToken: String, container: String)?
     private let uuid: String
+    private let emulator: CloudKitEmulator
     private let configuration: CloudKitEmulatorServer.Configuration
 
     init(_ request: HTTPRequest, with server: CloudKitEmulatorServer) {
         self.request = request
         self.uuid = server.emulator.identifiers.uuid()
+        self.emulator = server.emulator
         self.configuration = server.configuration
     }
 
@@ -53,6 +57,12 @@ struct Exchange {
         return reply(response, body: HTTPBody(bytes))
     }
 
+    /// Completes the response of a page for people, which has nothing of the service's own.
+    func reply(page response: HTTPResponse, body: HTTPBody?) -> (HTTPResponse, HTTPBody?) {
+        log(response)
+        return (response, body)
+    }
+
     /// What OPTIONS gets on a path that is known (observed live), and what browsers ask before they send.
     var preflightResponse: HTTPResponse {
         let methods = "GET, POST, PUT, DELETE"
@@ -65,7 +75,11 @@ struct Exchange {
     }
 
     private var signInURL: String {
-        configuration.signInURL ?? serverAddress + "/sign-in"
+        if let url = configuration.signInURL { return url }
+        let page = serverAddress + SignInPage.path
+        guard let applicant else { return page }
+        let ticket = emulator.makeSignInTicket(apiToken: applicant.apiToken, for: applicant.container)
+        return "\(page)?oauth_token=\(ticket)"
     }
 
     /// Where files are uploaded to and downloaded from.

@@ -50,12 +50,15 @@ struct AuthenticationTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let reply = try await emulator.get("zones/list", in: .private)
             let uuid = try #require(reply.headerFields[.requestUUID])
+            let page = try #require(reply.json["redirectURL"]?.stringValue)
+            #expect(page.hasPrefix("\(emulator.serverURL)/sign-in?oauth_token="))
+            #expect(!page.contains(emulator.apiToken))
             #expect(
                 reply.json == [
                     "uuid": .string(uuid),
                     "serverErrorCode": "AUTHENTICATION_REQUIRED",
                     "reason": "request needs authorization",
-                    "redirectURL": .string("\(emulator.serverURL)/sign-in"),
+                    "redirectURL": .string(page),
                 ]
             )
         }

@@ -59,6 +59,17 @@ struct WebAuthTokenKey: Sendable {
         return WebAuthTokenKey(key: SymmetricKey(data: bytes ?? Data()))
     }
 
+    /// The code that makes the ticket of a sign-in page our own. A web token begins with another byte, so neither is
+    /// taken for the other.
+    func code(ofTicket bytes: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: [2] + bytes, using: key))
+    }
+
+    /// Whether a code is the one of a ticket.
+    func isCode(_ code: [UInt8], ofTicket bytes: [UInt8]) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: [2] + bytes, using: key)
+    }
+
     fileprivate func seal(_ token: WebAuthToken) -> String {
         let bytes = token.bytes
         return Data(bytes + Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))).base64EncodedString()

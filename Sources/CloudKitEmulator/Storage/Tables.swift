@@ -92,6 +92,7 @@ enum Tables {
         migrator.registerMigration("sharing", migrate: createTablesOfSharing)
         migrator.registerMigration("subscriptions", migrate: SubscriptionTables.create)
         migrator.registerMigration("assets") { db in try AssetTables.create(in: db) }
+        migrator.registerMigration("sign-in", migrate: SignInTables.make)
         return migrator
     }
 }

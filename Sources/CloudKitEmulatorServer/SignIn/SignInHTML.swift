@@ -1,0 +1,151 @@
+import CloudKitEmulator
+import StreamingJSON
+
+/// The pages of signing in, each complete in itself: no other file, no font, no picture is loaded.
+enum SignInHTML {
+    /// The list of people, and a form to make one.
+    static func choice(of people: [SignInCandidate], container: String, ticket: String) -> String {
+        let list = people.map { person in
+            let name = person.displayName
+            return """
+                <li><button name="user" value="\(escaped(person.userRecordName))">
+                <span class="face" aria-hidden="true">\(escaped(initials(of: person)))</span>
+                <span class="who"><b>\(escaped(name ?? "Without a name"))</b>
+                <small>\(escaped(detail(of: person)))</small></span></button></li>
+                """
+        }
+        return page(
+            title: "Sign in",
+            """
+            <h1>Sign in</h1>
+            <p>to use <b>\(escaped(container))</b> on this emulator</p>
+            <form method="post" action="\(SignInPage.path)">
+            <input type="hidden" name="oauth_token" value="\(escaped(ticket))">
+            <button class="first" name="user" value="new" tabindex="-1" aria-hidden="true"></button>
+            \(people.isEmpty ? "<p class=\"quiet\">Nobody is here yet.</p>" : "<ul>\(list.joined())</ul>")
+            <details\(people.isEmpty ? " open" : "")><summary>Somebody new</summary>
+            <div class="pair"><label>Given name<input name="given_name" autocomplete="off"></label>
+            <label>Family name<input name="family_name" autocomplete="off"></label></div>
+            <label>E-mail address<input name="email_address" type="email" autocomplete="off"></label>
+            <button class="main" name="user" value="new">Create and sign in</button></details>
+            <label class="keep"><input type="checkbox" name="keep_signed_in" value="1"> Keep me signed in for two weeks</label>
+            <button class="plain" name="user" value="nobody" formnovalidate>Cancel</button>
+            </form>
+            """
+        )
+    }
+
+    /// The end in a window that another opened: the outcome goes there, and the window closes.
+    ///
+    /// Opened in another way there is nobody to tell; then the page says so and shows the token, to be pasted.
+    static func message(_ items: [(name: String, value: String)], name: String?) -> String {
+        let token = items.first { $0.name == "ckWebAuthToken" }?.value
+        let title = name.map { "Signed in as \($0)" } ?? "Nobody signed in"
+        return page(
+            title: title,
+            """
+            <h1>\(escaped(title))</h1>
+            <p id="told">You can close this window.</p>
+            <div id="alone" hidden><p>No window waits for this one, so nothing was handed over.\
+            \(token == nil ? "" : " Here is the web authentication token:")</p>
+            \(token.map { "<textarea readonly rows=\"6\" aria-label=\"Token\">\(escaped($0))</textarea>" } ?? "")</div>
+            <script>
+            const outcome = \(script(items));
+            if (window.opener) { window.opener.postMessage(outcome, "*"); window.close(); }
+            else { told.hidden = true; alone.hidden = false; }
+            </script>
+            """
+        )
+    }
+
+    /// A page that says one thing.
+    static func notice(_ title: String, _ text: String) -> String {
+        page(title: title, "<h1>\(escaped(title))</h1><p>\(escaped(text))</p>")
+    }
+
+    // MARK: -
+
+    private static func page(title: String, _ content: String) -> String {
+        """
+        <!DOCTYPE html>
+        <html lang="en"><head><meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark"><title>\(escaped(title))</title>
+        <style>\(style)</style></head>
+        <body><main>\(content)</main><footer>MistKit's emulator of CloudKit. No Apple Account is used here.</footer></body></html>
+        """
+    }
+
+    private static let style = """
+        :root { --ink: #1d1d1f; --quiet: #6e6e73; --line: #d2d2d7; --paper: #fff; --ground: #f5f5f7; --blue: #0066cc; }
+        @media (prefers-color-scheme: dark) {
+            :root { --ink: #f5f5f7; --quiet: #98989d; --line: #424245; --paper: #1d1d1f; --ground: #000; --blue: #2997ff; } }
+        * { box-sizing: border-box; }
+        body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; align-items: center;
+            background: var(--ground); color: var(--ink);
+            font: 16px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+        main { width: min(26rem, 100%); margin: auto; padding: 2rem; background: var(--paper); border-radius: 1rem;
+            border: 1px solid var(--line); }
+        footer { padding: 1rem; color: var(--quiet); font-size: .8rem; }
+        h1 { margin: 0 0 .25rem; font-size: 1.5rem; }
+        p { margin: 0 0 1.25rem; overflow-wrap: anywhere; }
+        .quiet, small { color: var(--quiet); }
+        ul { list-style: none; margin: 0 0 1rem; padding: 0; max-height: 22rem; overflow: auto;
+            border: 1px solid var(--line); border-radius: .75rem; }
+        li + li { border-top: 1px solid var(--line); }
+        button { font: inherit; color: inherit; cursor: pointer; border: 0; background: none; }
+        li button { display: flex; gap: .75rem; align-items: center; width: 100%; padding: .7rem .9rem; text-align: left; }
+        li button:hover { background: var(--ground); }
+        button:focus-visible, input:focus-visible, summary:focus-visible { outline: 3px solid var(--blue); outline-offset: -2px; }
+        .face { flex: none; width: 2.4rem; height: 2.4rem; border-radius: 50%; display: grid; place-items: center;
+            background: var(--blue); color: #fff; font-weight: 600; font-size: .9rem; }
+        .who { display: block; min-width: 0; } .who b, .who small { display: block; overflow: hidden; text-overflow: ellipsis; }
+        details { margin: 0 0 1rem; } summary { cursor: pointer; color: var(--blue); padding: .25rem 0; }
+        label { display: block; font-size: .85rem; color: var(--quiet); margin-top: .6rem; }
+        .pair { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem; }
+        input:not([type=checkbox]), textarea { display: block; width: 100%; margin-top: .2rem; padding: .5rem .6rem; font: inherit;
+            color: var(--ink); background: var(--ground); border: 1px solid var(--line); border-radius: .5rem; }
+        textarea { font-family: ui-monospace, monospace; font-size: .8rem; }
+        .keep { color: var(--ink); font-size: .95rem; margin: 0 0 1rem; }
+        .main { width: 100%; margin-top: 1rem; padding: .6rem; border-radius: .6rem; background: var(--blue); color: #fff; font-weight: 600; }
+        .plain { display: block; margin: 0 auto; padding: .3rem 1rem; color: var(--blue); }
+        .first { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+        """
+
+    private static func initials(of person: SignInCandidate) -> String {
+        let letters = [person.givenName, person.familyName].compactMap { $0?.first }
+        return letters.isEmpty ? "?" : String(letters).uppercased()
+    }
+
+    private static func detail(of person: SignInCandidate) -> String {
+        guard let address = person.emailAddress, person.displayName != address else { return person.userRecordName }
+        return address
+    }
+
+    /// Text for between tags and for attributes in quotation marks.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+
+    /// An object for a script. JSON that cannot end the script it stands in.
+    private static func script(_ items: [(name: String, value: String)]) -> String {
+        let members = Dictionary(items.map { ($0.name, JSONValue.string($0.value)) }) { $1 }
+        let bytes = (try? JSONWriter.bytes(of: JSONValue.object(members), options: [.sortedKeys])) ?? Array("{}".utf8)
+        return String(decoding: bytes, as: UTF8.self)
+            .replacing("<", with: "\\u003C").replacing("\u{2028}", with: "\\u2028").replacing(
+                "\u{2029}",
+                with: "\\u2029"
+            )
+    }
+}
