@@ -37,7 +37,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         // The server transport, under the emulator.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
-        // The byte buffers, header lists and errors of the two above.
+        // The byte buffers, header lists and errors of the two above; the loopback port of a sign-in.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // Signatures of server-to-server keys, and SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -140,6 +140,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         .macro(

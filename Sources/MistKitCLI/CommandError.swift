@@ -41,7 +41,8 @@ extension CommandError {
         code =
             switch error.code {
             case .invalidArgument: .usage
-            case .authenticationFailed, .authenticationRequired, .accessDenied, .invalidCredentials, .signing:
+            case .authenticationFailed, .authenticationRequired, .accessDenied, .invalidCredentials, .signing,
+                .signInFailed, .tokenStorage:
                 .permission
             case .localData: .data
             case .network, .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy: .unavailable
@@ -49,7 +50,9 @@ extension CommandError {
             }
         message = Self.describe(error)
         remedy = error.redirectURL.map {
-            "Sign in at \($0), then set MISTKIT_WEB_AUTH_TOKEN to the token that comes back."
+            """
+            `mistkit auth sign-in` asks a person. Or sign in at \($0), and set MISTKIT_WEB_AUTH_TOKEN to the token that comes back.
+            """
         }
     }
 

@@ -72,7 +72,7 @@ struct ZonesCommand: AsyncParsableCommand {
 struct AuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "auth",
-        abstract: "Make keys, and see who you are to the service.",
-        subcommands: [StatusCommand.self, KeyGenerationCommand.self]
+        abstract: "Sign in and out, make keys, and see who you are to the service.",
+        subcommands: [SignInCommand.self, SignOutCommand.self, StatusCommand.self, KeyGenerationCommand.self]
     )
 }

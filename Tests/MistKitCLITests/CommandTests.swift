@@ -163,6 +163,16 @@ struct CommandTests {
         #expect(FileManager.default.contents(atPath: path) == key)
     }
 
+    @Test func signingInNeedsAContainerAndItsToken() throws {
+        let without = try mistkit("auth", "sign-in", "--no-browser")
+        #expect(without.status == 77)
+        #expect(without.errors.contains("Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER."))
+        let environment = ["MISTKIT_API_TOKEN": "a", "MISTKIT_CONTAINER": "iCloud.com.example"]
+        let out = try mistkit("auth", "sign-out", environment: environment)
+        #expect(out.status == 0)
+        #expect(out.output == "Nobody was signed in.\n")
+    }
+
     @Test func noCredentialIsShown() throws {
         let status = try mistkit("auth", "status", "--verbose")
         #expect(status.status == 0)

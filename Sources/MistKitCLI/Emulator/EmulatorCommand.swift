@@ -37,6 +37,15 @@ struct EmulatorCommand: AsyncParsableCommand {
     )
     var publicKeys: [String] = []
 
+    @Option(
+        name: .customLong("sign-in-callback"),
+        help: ArgumentHelp(
+            "Where the sign-in page sends the token: an address, or by a message to the window that opened it.",
+            valueName: "url"
+        )
+    )
+    var signInCallback: String?
+
     @Flag(name: .shortAndLong, help: "Log each request on standard error.")
     var verbose = false
 
@@ -62,10 +71,19 @@ struct EmulatorCommand: AsyncParsableCommand {
                 )
             }
         }
+        do {
+            try embedded.emulator.setSignInCallback(
+                signInCallback.map { .redirect(to: $0) } ?? .postMessage,
+                ofAPIToken: embedded.account.apiToken,
+                for: container
+            )
+        } catch {
+            throw CommandError(code: .usage, message: "--sign-in-callback: \(error.reason).")
+        }
         let token = try embedded.webAuthToken()
         do {
             try await embedded.server.run(host: host, port: port) { address in
-                Terminal.writeLine(Self.greeting(address, embedded, token: token, keys: keys))
+                Terminal.writeLine(greeting(address, embedded, token: token, keys: keys))
             }
         } catch {
             throw CommandError(
@@ -77,7 +95,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         }
     }
 
-    private static func greeting(
+    private func greeting(
         _ address: URL,
         _ embedded: EmbeddedEmulator,
         token: String,
@@ -97,6 +115,8 @@ struct EmulatorCommand: AsyncParsableCommand {
             "  export MISTKIT_CONTAINER=\(embedded.container)",
             "  export MISTKIT_API_TOKEN=\(embedded.account.apiToken)",
             "  export MISTKIT_WEB_AUTH_TOKEN='\(token)'",
+            "or, in place of the last, to be somebody else:",
+            "  mistkit auth sign-in" + (signInCallback.map { " --callback \($0)" } ?? ""),
             "",
             "Ctrl-C stops it.",
         ]

@@ -188,7 +188,12 @@ extension Settings {
                 remedy: "Set MISTKIT_API_TOKEN to the token of the container with which the user signed in."
             )
         }
-        guard let webAuthToken else { return (APITokenManager(apiToken: apiToken), .apiToken) }
+        guard let webAuthToken else {
+            guard let session = try sessionFile(), session.exists else {
+                return (APITokenManager(apiToken: apiToken), .apiToken)
+            }
+            return (AdaptiveTokenManager(apiToken: apiToken, storage: session.storage), .user)
+        }
         return (WebAuthTokenManager(apiToken: apiToken, webAuthToken: webAuthToken), .user)
     }
 

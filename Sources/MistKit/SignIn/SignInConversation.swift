@@ -1,0 +1,186 @@
+import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a browser and a program that waits for a token have to say to each other. It knows no sockets.
+struct SignInConversation: Sendable {
+    enum Outcome: Sendable {
+        case token(Secret)
+        case refused(String)
+    }
+
+    struct Request: Sendable {
+        var method: String
+        /// Path and query.
+        var target: String
+        var host: String?
+        var origin: String?
+        var cookie: String?
+        var body: String = ""
+    }
+
+    struct Response: Sendable {
+        var status: Int
+        var fields: [(name: String, value: String)] = []
+        var body = ""
+    }
+
+    let signInURL: String
+    let place: SignInCallbackPlace
+    /// What the browser has to bring back.
+    let state: String
+
+    static func newState() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let digits = String(generator.next(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    private var origin: String { "http://\(place.host):\(place.port)" }
+
+    /// What to open in the browser.
+    var startURL: URL { URL(string: "\(origin)/\(state)") ?? .defaultOpenAPIServerURL }
+
+    private var cookieName: String { "mistkit-sign-in-\(place.port)" }
+
+    /// Answers a request, and says what came of it.
+    func respond(to request: Request) -> (Response, Outcome?) {
+        // A name that somebody made lead to this machine is not ours.
+        guard request.host?.lowercased() == "\(place.host):\(place.port)" else {
+            return (Self.page(403, "Not here", "This address is for one program on this machine."), nil)
+        }
+        let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = parts.count == 2 ? String(parts[1]) : ""
+        switch (request.method, String(parts[0])) {
+        case ("GET", "/\(state)"):
+            var response =
+                place.opensPopup
+                ? Self.opener(signInURL, state: state)
+                : Response(status: 302, fields: [("Location", signInURL)])
+            // `Lax`: the browser brings it along when another site sends it here.
+            response.fields.append(("Set-Cookie", "\(cookieName)=\(state); Path=/; HttpOnly; SameSite=Lax"))
+            return (response, nil)
+        case ("POST", "/\(state)"):
+            guard request.origin == nil || request.origin == origin else { return (foreign, nil) }
+            return finish(with: request.body)
+        case ("GET", place.path):
+            let cookies = (request.cookie ?? "").split(separator: ";").map { $0.filter { $0 != " " } }
+            guard cookies.contains("\(cookieName)=\(state)") else { return (foreign, nil) }
+            return finish(with: query)
+        case ("GET", _):
+            return (Self.page(404, "Nothing here", "The program that waits here has no such page."), nil)
+        default:
+            return (Response(status: 405), nil)
+        }
+    }
+
+    private func finish(with items: String) -> (Response, Outcome?) {
+        var token: String?
+        var session: String?
+        var refusal: String?
+        for item in items.split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[1].isEmpty else { continue }
+            // A token has plus signs and no spaces, so a plus sign is one.
+            let value = PercentEncoding.decode(parts[1])
+            switch parts[0] {
+            case "ckWebAuthToken": token = value
+            case "ckSession": session = value
+            case "errorMessage": refusal = value
+            default: break
+            }
+        }
+        // Both hold the same; CloudKit JS reads the session, Apple's page shows the token.
+        if let token = token ?? session {
+            return (
+                Self.page(200, "You are signed in", "You can close this window and go back."), .token(Secret(token))
+            )
+        }
+        guard let refusal else {
+            return (Self.page(400, "No token came", "The page that led here brought no token. Try again."), nil)
+        }
+        let reason = String(refusal.filter { !$0.isNewline }.prefix(200))
+        return (Self.page(200, "Nobody signed in", "You can close this window and go back."), .refused(reason))
+    }
+
+    private var foreign: Response {
+        Self.page(403, "Not from here", "This did not come from the page that the program opened. It was ignored.")
+    }
+
+    // MARK: - Pages
+
+    /// The page with the button. Browsers open a second window only for somebody who clicks.
+    private static func opener(_ signInURL: String, state: String) -> Response {
+        page(
+            200,
+            "Sign in",
+            """
+            A program on this machine asks you to sign in. A second window will open.</p>
+            <p><button id="go">Continue</button>
+            <script>
+            const address = "\(scripted(signInURL))";
+            let page = null;
+            go.onclick = () => { page = window.open(address, "sign-in", "popup,width=525,height=640"); };
+            window.addEventListener("message", async (event) => {
+                if (!page || event.source !== page || typeof event.data !== "object" || !event.data) return;
+                const outcome = new URLSearchParams();
+                for (const name of ["ckWebAuthToken", "ckSession", "errorMessage"])
+                    if (typeof event.data[name] === "string") outcome.append(name, event.data[name]);
+                if (!outcome.size) return;
+                const answer = await fetch("/\(state)", { method: "POST", body: outcome });
+                document.open(); document.write(await answer.text()); document.close();
+                page.close();
+            });
+            </script>
+            """
+        )
+    }
+
+    /// A page that says one thing. Title and text are markup, and all ours.
+    private static func page(_ status: Int, _ title: String, _ text: String) -> Response {
+        let html = """
+            <!DOCTYPE html>
+            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark"><title>\(title)</title><style>
+            body { margin: 0; min-height: 100vh; display: grid; place-items: center; font: 16px/1.5 system-ui, sans-serif; }
+            main { max-width: 26rem; padding: 2rem; text-align: center; } h1 { font-size: 1.5rem; }
+            button { font: inherit; font-weight: 600; padding: .6rem 2rem; border: 0; border-radius: .6rem; background: #0066cc;
+                color: #fff; cursor: pointer; }
+            </style></head><body><main><h1>\(title)</h1><p>\(text)</p></main></body></html>
+            """
+        return Response(
+            status: status,
+            fields: [
+                ("Content-Type", "text/html; charset=utf-8"),
+                ("Cache-Control", "no-store"),
+                // What led here has the token in its address.
+                ("Referrer-Policy", "no-referrer"),
+                ("X-Content-Type-Options", "nosniff"),
+                ("X-Frame-Options", "DENY"),
+            ],
+            body: html
+        )
+    }
+
+    /// Text for between the quotation marks of a script.
+    private static func scripted(_ text: String) -> String {
+        var scripted = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\", "\"", "<", ">", "&", "'", "\u{0}"..."\u{1F}", "\u{7F}"...:
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    scripted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            default: scripted.unicodeScalars.append(scalar)
+            }
+        }
+        return scripted
+    }
+}

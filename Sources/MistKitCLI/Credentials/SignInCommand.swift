@@ -1,0 +1,131 @@
+import ArgumentParser
+import Foundation
+import MistKit
+
+/// `mistkit auth sign-in`
+struct SignInCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign-in",
+        abstract: "Sign a person in, in the browser, and keep the token for the commands that follow.",
+        discussion: """
+            Needs an API token of the container. The web authentication token is kept in the data folder, in a file that is readable for you \
+            alone; each command puts the next one there. MISTKIT_WEB_AUTH_TOKEN, where it is set, is used in its place.
+            """,
+        aliases: ["login"]
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The API token's callback, when the console says URL Redirect: an address of this machine.",
+            discussion: "Otherwise the console has to say Post Message, and allow every domain.",
+            valueName: "url"
+        )
+    )
+    var callback: String?
+
+    @Option(help: ArgumentHelp("The port to wait at for the message; 0 takes a free one.", valueName: "number"))
+    var port = 0
+
+    @Option(help: ArgumentHelp("How long to wait for the person.", valueName: "seconds"))
+    var timeout = 300
+
+    @Flag(name: .customLong("no-browser"), help: "Print the address to open, and open nothing.")
+    var opensNoBrowser = false
+
+    func validate() throws {
+        guard (0...65535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
+        guard timeout > 0 else { throw ValidationError("--timeout is at least 1.") }
+    }
+
+    func run() async throws {
+        let settings = try await Settings.read(flags: connection)
+        guard let apiToken = settings.apiToken, let container = settings.container,
+            let session = try settings.sessionFile()
+        else {
+            throw CommandError(
+                code: .permission,
+                message: "Signing in needs a container and one of its API tokens.",
+                remedy: settings.hasCredentials
+                    ? "Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER; a server-to-server key is nobody's."
+                    : "Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER. The embedded emulator has a user, who is signed in."
+            )
+        }
+        let manager = AdaptiveTokenManager(apiToken: apiToken, storage: session.storage)
+        let service = CloudKitService(
+            containerIdentifier: container,
+            environment: try settings.containerEnvironment(),
+            tokenManager: manager,
+            serverURL: try settings.address(),
+            logger: Connection.logger(verbose: connection.verbose)
+        )
+        let authenticator = WebAuthenticator(
+            callback: try tokenCallback(),
+            timeout: .seconds(timeout)
+        ) { [opensNoBrowser] url in
+            Terminal.writeError("Open this page to sign in: \(url.absoluteString)")
+            // Where no browser opens, the address stands above.
+            if !opensNoBrowser { try? WebAuthenticator.openInBrowser(url) }
+        }
+        let person = try await authenticator.signIn(manager, to: service)
+        let name = [person.nameComponents?.givenName, person.nameComponents?.familyName].compactMap { $0 }
+            .joined(separator: " ")
+        Terminal.writeLine("Signed in as \(person.userRecordName ?? "unknown")" + (name.isEmpty ? "" : " (\(name))"))
+        Terminal.writeLine("The token is in \(session.path).")
+    }
+
+    private func tokenCallback() throws -> WebAuthenticator.Callback {
+        guard let callback else { return .postMessage(port: port) }
+        guard let url = URL(string: callback) else {
+            throw CommandError(code: .usage, message: "\(callback) is no address.")
+        }
+        return .redirect(to: url)
+    }
+}
+
+/// `mistkit auth sign-out`
+struct SignOutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign-out",
+        abstract: "Forget the token of the person who signed in.",
+        aliases: ["logout"]
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let settings = try await Settings.read(flags: connection)
+        guard let session = try settings.sessionFile(), session.exists else {
+            Terminal.writeLine("Nobody was signed in.")
+            return
+        }
+        try await session.storage.store(webAuthToken: nil)
+        Terminal.writeLine("Signed out; \(session.path) is gone.")
+    }
+}
+
+/// The file with the token of the person who signed in to one environment of one container at one service.
+struct SessionFile {
+    let path: String
+
+    var storage: FileTokenStorage { FileTokenStorage(path) }
+
+    var exists: Bool { FileManager.default.fileExists(atPath: path) }
+}
+
+extension Settings {
+    /// The session file that belongs to the settings; nil without a container.
+    ///
+    /// Its name holds the service's, so that no token goes to a service that it is not from.
+    func sessionFile() throws(CommandError) -> SessionFile? {
+        guard let container else { return nil }
+        let address = try address()
+        let place = [address.host, address.port.map { "\($0)" }].compactMap { $0 }.joined(separator: "-")
+        let name = "\(place)-\(container)-\(try containerEnvironment().rawValue)".map { character in
+            character.isASCII && (character.isLetter || character.isNumber || "-._".contains(character))
+                ? character : "_"
+        }
+        return SessionFile(path: "\(dataFolder ?? EmbeddedEmulator.defaultFolder)/session-\(String(name)).json")
+    }
+}
