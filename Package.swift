@@ -41,8 +41,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // Signatures of server-to-server keys, and SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-        // The client's log lines.
+        // The client's log lines, counts and spans.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         // The emulator's server: an orderly end.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
         // SQLite under the emulator.
@@ -137,12 +139,14 @@ let package = Package(
                 "OpenAPISwiftAsyncHTTPClient",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         .macro(
@@ -247,6 +251,12 @@ let package = Package(
             .testTarget(
                 name: "\(name)Tests",
                 dependencies: ([name] + others).map { .target(name: $0) }
+                    + (name == "MistKit"
+                        ? [
+                            // What the client counts and traces, kept in memory.
+                            .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                            .product(name: "MetricsTestKit", package: "swift-metrics"),
+                        ] : [])
             )
         }
         + [

@@ -26,9 +26,11 @@ struct FailureMiddleware: ClientMiddleware {
     ) async throws -> (HTTPResponse, HTTPBody?) {
         let response: HTTPResponse
         var bytes: [UInt8] = []
+        var requestUUID: String?
         do {
             let (head, body) = try await next(request, body, baseURL)
             response = head
+            requestUUID = head.headerFields[.requestUUID]
             if let body {
                 do {
                     bytes = try await [UInt8](collecting: body, upTo: maximumBodySize)
@@ -38,7 +40,10 @@ struct FailureMiddleware: ClientMiddleware {
                 }
             }
         } catch {
-            throw CloudKitError.transport(error, operation: operationID)
+            var error = CloudKitError.transport(error, operation: operationID)
+            // A response that broke off has said which request it answers.
+            error.requestUUID = error.requestUUID ?? requestUUID
+            throw error
         }
         if response.status.kind == .successful { return (response, HTTPBody(bytes)) }
         var error = CloudKitError(response, body: bytes)

@@ -28,6 +28,7 @@ struct LoggingMiddleware: ClientMiddleware {
             "CloudKit request",
             metadata: [
                 "operation": "\(operationID)",
+                "attempt": "\(Attempts.current?.number ?? 1)",
                 "method": "\(request.method)",
                 "path": "\(request.path?.prefix { $0 != "?" } ?? "")",
                 "host": "\(baseURL.host() ?? "")",
@@ -54,7 +55,9 @@ struct LoggingMiddleware: ClientMiddleware {
         _ duration: Duration,
         _ body: HTTPBody?
     ) {
-        var metadata: Logger.Metadata = ["operation": "\(operationID)", "duration": "\(duration)"]
+        var metadata: Logger.Metadata = [
+            "operation": "\(operationID)", "attempt": "\(Attempts.current?.number ?? 1)", "duration": "\(duration)",
+        ]
         if let status { metadata["status"] = "\(status.code)" }
         // These two are the server's texts, and a server can repeat what it was sent.
         if let code { metadata["code"] = "\(Redactor.current.redact(code.description))" }

@@ -1,9 +1,11 @@
 import Logging
 import OpenAPISwiftRuntime
+import Tracing
 
-/// The way of a request: retry, authentication, logging, failures, transport.
+/// The way of a request: observation, retry, observation of the attempt, authentication, logging, failures, transport.
 ///
-/// Retry is outermost, so that every attempt is signed anew. Authentication comes before logging, so that logging sees
+/// Retry is outside of authentication, so that every attempt is signed anew. Authentication comes before logging, so
+/// that logging sees
 /// what really goes out, and writes none of it that is secret. Failures are next to the transport; what passes them is
 /// a success or a ``CloudKitError``.
 struct Middlewares {
@@ -15,6 +17,8 @@ struct Middlewares {
     /// The brake; one of its own when `nil`.
     var brake: ThrottleBrake?
     var maximumResponseSize = FailureMiddleware.maximumBodySize
+    /// Where spans go; the process' tracer when `nil`.
+    var tracer: (any Tracer)?
 
     var retrier: Retrier {
         Retrier(
@@ -29,7 +33,9 @@ struct Middlewares {
     /// Outermost first.
     var inOrder: [any ClientMiddleware] {
         [
+            OperationObserver(clock: clock, tracer: tracer),
             RetryMiddleware(retrier: retrier),
+            AttemptObserver(clock: clock, tracer: tracer),
             AuthenticationMiddleware(tokenManager: tokenManager),
             LoggingMiddleware(logger: logger, clock: clock),
             FailureMiddleware(maximumBodySize: maximumResponseSize),

@@ -1,0 +1,94 @@
+import CoreMetrics
+import OpenAPISwiftRuntime
+
+/// What MistKit counts, under the names that a dashboard has.
+///
+/// Each has the dimension `operation`, such as `queryRecords`; those that tell of an end have `outcome` too, `ok` or an
+/// error's code. Neither container nor record nor person is among the dimensions, as these have no end.
+///
+/// A metrics system that is bootstrapped after a service was made counts all the same: nothing is kept from one request
+/// to the next.
+struct CloudKitMetrics {
+    private enum Name {
+        /// Operations, by outcome; all their attempts and waits are in it.
+        static let operations = "cloudkit.client.operations"
+        static let operationDuration = "cloudkit.client.operation.duration"
+        /// What went over the wire.
+        static let attempts = "cloudkit.client.attempts"
+        static let attemptDuration = "cloudkit.client.attempt.duration"
+        static let retries = "cloudkit.client.retries"
+        static let throttles = "cloudkit.client.throttles"
+        static let requestBytes = "cloudkit.client.request.bytes"
+        static let responseBytes = "cloudkit.client.response.bytes"
+    }
+
+    private let operation: (String, String)
+    private let factory: any MetricsFactory
+
+    /// Makes what counts one operation; nil where nobody counts.
+    init?(operation: String) {
+        let factory = MetricsSystem.factory
+        guard !(factory is NOOPMetricsHandler) else { return nil }
+        self.factory = factory
+        self.operation = ("operation", operation)
+    }
+
+    func operationEnded(_ failure: CloudKitError.Code?, after duration: Duration) {
+        let dimensions = [operation, Self.outcome(failure)]
+        Counter(label: Name.operations, dimensions: dimensions, factory: factory).increment()
+        record(duration, Name.operationDuration, dimensions)
+    }
+
+    func attemptBegins(number: Int, failureBefore: CloudKitError.Code?, requestBody: HTTPBody?) {
+        if number > 1 {
+            let dimensions = [operation, ("reason", Self.outcome(failureBefore).1)]
+            Counter(label: Name.retries, dimensions: dimensions, factory: factory).increment()
+        }
+        count(requestBody, Name.requestBytes)
+    }
+
+    func attemptEnded(_ failure: CloudKitError.Code?, after duration: Duration, responseBody: HTTPBody?) {
+        let dimensions = [operation, Self.outcome(failure)]
+        Counter(label: Name.attempts, dimensions: dimensions, factory: factory).increment()
+        record(duration, Name.attemptDuration, dimensions)
+        if failure == .throttled {
+            Counter(label: Name.throttles, dimensions: [operation], factory: factory).increment()
+        }
+        count(responseBody, Name.responseBytes)
+    }
+
+    private func count(_ body: HTTPBody?, _ name: String) {
+        guard case .known(let bytes)? = body?.length, bytes > 0 else { return }
+        Counter(label: name, dimensions: [operation], factory: factory).increment(by: bytes)
+    }
+
+    private func record(_ duration: Duration, _ name: String, _ dimensions: [(String, String)]) {
+        let (seconds, attoseconds) = duration.components
+        let nanoseconds =
+            seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
+        Timer(label: name, dimensions: dimensions, factory: factory).recordNanoseconds(nanoseconds)
+    }
+
+    /// A code of the service's is its own text; one that does not look like a code would make a dimension without end.
+    private static func outcome(_ failure: CloudKitError.Code?) -> (String, String) {
+        guard let failure else { return ("outcome", "ok") }
+        return ("outcome", failure.nameWithoutSurprise)
+    }
+}
+
+extension CloudKitError.Code {
+    /// The code, or `other` where a server wrote something else in its place.
+    var nameWithoutSurprise: String {
+        let text = description
+        let isName =
+            text.utf8.count <= 40
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+        return isName ? text : "other"
+    }
+}
