@@ -53,6 +53,7 @@ public final class AdaptiveTokenManager: TokenManager {
     private let rotation: TokenRotation
     private let askPerson: SignIn?
     private let asking = Turns()
+    @TaskLocal private static var isAsking = false
 
     /// Makes a manager that forgets the person when it goes away.
     ///
@@ -141,7 +142,7 @@ public final class AdaptiveTokenManager: TokenManager {
     ) async throws(CloudKitError) -> Bool {
         rotation.end(request.session)
         guard error.isAboutCredentials else { return false }
-        switch rotation.refusal(of: request.session) {
+        switch try await rotation.refusal(of: request.session, operation: request.operationID) {
         case .superseded, .signedInSince: return true
         case .formerPerson: return false
         case .nobody: break
@@ -155,13 +156,16 @@ public final class AdaptiveTokenManager: TokenManager {
     }
 
     private func askPerson(at error: CloudKitError) async throws(CloudKitError) -> Bool {
-        guard let askPerson, let url = error.redirectURL.flatMap({ URL(string: $0) }) else { return false }
+        // Requests that the closure itself makes must not wait for it.
+        guard !Self.isAsking, let askPerson, let url = error.redirectURL.flatMap({ URL(string: $0) }) else {
+            return false
+        }
         do {
             try await asking.take()
             defer { asking.release() }
             // One sign-in is enough for all that waited.
             if try await rotation.current == nil {
-                let token = try await askPerson(url)
+                let token = try await Self.$isAsking.withValue(true) { try await askPerson(url) }
                 guard !Secret(token).revealed.isEmpty else {
                     throw CloudKitError(code: .signInFailed, message: "Signing in gave an empty token.")
                 }

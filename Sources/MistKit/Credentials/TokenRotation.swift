@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The live service takes earlier tokens of the same person too, so requests run side by side with whichever token is
 /// the newest when they start. Apple's page says that a token is good for one use. Should a service insist on that,
-/// requests that were sent with the same token are refused but for the first; ``refusal(of:)`` tells this from a
+/// requests that were sent with the same token are refused but for the first; ``refusal(of:operation:)`` tells this from a
 /// session that is over. The request is then sent again with the newest token, and from there on requests take turns:
 /// each begins when those before have ended and brought their tokens.
 ///
@@ -45,6 +45,8 @@ final class TokenRotation: Sendable {
         /// Whether the service took a token of this person.
         var wasAccepted = false
 
+        /// Whether requests take turns from the start, and whether they do now.
+        let usesTokensOnce: Bool
         var takesTurns: Bool
         /// The requests that have not ended, and the one of them whose turn it is.
         var underway: Set<UInt64> = []
@@ -54,6 +56,22 @@ final class TokenRotation: Sendable {
 
         var storedNumber: UInt64 = 0
         var hasStorageFailed = false
+
+        /// Why a request was refused; nil while one that is under way may still bring a newer token.
+        mutating func refusal(of number: UInt64, isLast: Bool) -> Refusal? {
+            if numbersOfLostSession.contains(number) { return .sessionOver }
+            if number < personNumber {
+                return numbersOfNobody.contains(number) && token != nil ? .signedInSince : .formerPerson
+            }
+            guard token != nil else { return .nobody }
+            if number < tokenNumber || !isLast {
+                // Until it is known better, nobody else uses the token.
+                takesTurns = true
+                return isLast || number < tokenNumber ? .superseded : nil
+            }
+            takesTurns = usesTokensOnce
+            return .sessionOver
+        }
 
         mutating func beginRequest() -> (token: Secret?, number: UInt64) {
             number += 1
@@ -72,6 +90,7 @@ final class TokenRotation: Sendable {
             personNumber = number
             isLoaded = true
             wasAccepted = false
+            takesTurns = usesTokensOnce
         }
     }
 
@@ -86,14 +105,14 @@ final class TokenRotation: Sendable {
     init(_ token: Secret?, usesTokensOnce: Bool, logger: Logger) {
         storage = nil
         self.logger = logger
-        state = Mutex(State(token: token, isLoaded: true, takesTurns: usesTokensOnce))
+        state = Mutex(State(token: token, isLoaded: true, usesTokensOnce: usesTokensOnce, takesTurns: usesTokensOnce))
     }
 
     /// Begins with the token that is stored, which is read when it is first needed.
     init(_ storage: any TokenStorage, usesTokensOnce: Bool, logger: Logger) {
         self.storage = storage
         self.logger = logger
-        state = Mutex(State(token: nil, isLoaded: false, takesTurns: usesTokensOnce))
+        state = Mutex(State(token: nil, isLoaded: false, usesTokensOnce: usesTokensOnce, takesTurns: usesTokensOnce))
     }
 
     /// The newest token.
@@ -199,19 +218,20 @@ final class TokenRotation: Sendable {
         }
     }
 
-    /// Tells why the service did not take a request's token.
-    func refusal(of number: UInt64) -> Refusal {
-        state.withLock { state in
-            if state.numbersOfLostSession.contains(number) { return .sessionOver }
-            if number < state.personNumber {
-                let wasNobody = state.numbersOfNobody.contains(number)
-                return wasNobody && state.token != nil ? .signedInSince : .formerPerson
-            }
-            guard state.token != nil else { return .nobody }
-            guard number < state.tokenNumber else { return .sessionOver }
-            state.takesTurns = true
-            return .superseded
+    /// Tells why the service did not take a request's token, once that request has ended.
+    ///
+    /// A refusal can overtake the response to the request that used the token up. So while others are under way with the same token, these
+    /// are waited for.
+    func refusal(of number: UInt64, operation: String) async throws(CloudKitError) -> Refusal {
+        if let refusal = state.withLock({ $0.refusal(of: number, isLast: $0.underway.isEmpty) }) { return refusal }
+        do {
+            try await sending.take()
+            defer { sending.release() }
+            try await waitForOthers()
+        } catch {
+            throw .cancelled(operation: operation)
         }
+        return state.withLock { $0.refusal(of: number, isLast: true) } ?? .sessionOver
     }
 
     /// Whether the service took a token of the present person.

@@ -96,14 +96,15 @@ public final class WebAuthTokenManager: TokenManager {
     ///   - error: Why the attempt failed.
     ///   - request: The attempt.
     /// - Returns: Whether a newer token is at hand.
-    /// - Throws: Nothing.
+    /// - Throws: ``CloudKitError/Code-swift.struct/cancelled``.
     public func recover(
         from error: CloudKitError,
         request: OutgoingRequest
     ) async throws(CloudKitError) -> Bool {
         rotation.end(request.session)
-        guard error.isAboutCredentials, case .superseded = rotation.refusal(of: request.session) else { return false }
-        return true
+        guard error.isAboutCredentials else { return false }
+        let refusal = try await rotation.refusal(of: request.session, operation: request.operationID)
+        return refusal == .superseded
     }
 
     /// One request after the other, as each response brings the next token.
