@@ -104,6 +104,11 @@ struct SharingTests {
             #expect(changed[.emailAddress("BEN@example.com")]?.acceptanceStatus == .accepted)
             let done = try await database.modify([.update(photo), .create(new), .forceDelete("photo 2")], inZone: zone)
             #expect(done.map { summary($0) } == ["ok", "ok", "ok"])
+
+            // A share that was changed since it was accepted is left like any other.
+            let present = try await friends.ben.resolve(try #require(share.link))
+            try await database.leave(try Share(present))
+            #expect(try await database.fetchZones() == [])
         }
     }
 
