@@ -176,6 +176,48 @@ struct TokenRotationTests {
         #expect(transport.sent.count == 3)
     }
 
+    @Test func aRefusalThatOvertakesTheNextTokenEndsNoSession() async throws {
+        let manager = AdaptiveTokenManager(apiToken: apiToken, webAuthToken: "t0")
+        let (arrivals, arrived) = AsyncStream<Int>.makeStream()
+        let (gate, open) = AsyncStream<Void>.makeStream()
+        let transport = FakeTransport { exchange, number in
+            arrived.yield(number)
+            if number == 1 {
+                // The first used the token up, and its response is slow.
+                for await _ in gate { break }
+                return reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t1"])
+            }
+            if number == 2 { open.yield() }
+            return self.webToken(of: exchange.request) == "t0" ? self.required : reply()
+        }
+        let middlewares = middlewares(manager)
+        let first = Task { try await middlewares.send(over: transport).0.status }
+        for await number in arrivals where number == 1 { break }
+        #expect(try await middlewares.send(over: transport).0.status == .ok)
+        #expect(try await first.value == .ok)
+        #expect(transport.sent.map { webToken(of: $0.request) } == ["t0", "t0", "t1"])
+    }
+
+    @Test func aSignInClosureMayAskTheService() async throws {
+        let holder = Mutex<(@Sendable () async throws -> Void)?>(nil)
+        let manager = AdaptiveTokenManager(apiToken: apiToken) { _ in
+            try await holder.withLock { $0 }?()
+            return "ann"
+        }
+        let transport = FakeTransport { exchange, _ in
+            self.webToken(of: exchange.request) == nil ? self.required : reply()
+        }
+        let middlewares = middlewares(manager)
+        holder.withLock {
+            $0 = {
+                let error = try await middlewares.failure(over: transport)
+                #expect(error.code == .authenticationRequired)
+            }
+        }
+        _ = try await middlewares.send(over: transport)
+        #expect(transport.sent.map { webToken(of: $0.request) } == [nil, nil, "ann"])
+    }
+
     @Test func aRefusedTokenThatIsTheNewestIsNotSentAgain() async throws {
         let manager = WebAuthTokenManager(apiToken: apiToken, webAuthToken: "t0")
         let transport = FakeTransport([required])
