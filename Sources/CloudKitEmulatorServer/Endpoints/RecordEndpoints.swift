@@ -28,7 +28,7 @@ extension EndpointHandlers {
 
     func lookupRecords(_ input: Operations.LookupRecords.Input) async throws -> Operations.LookupRecords.Output {
         let request = try input.body.json
-        let page = try ItemFault.serving(request.records, named: { $0.recordName }) { records in
+        let page = try ItemFault.serving(request.records, named: \.recordName) { records in
             try emulator.lookupRecords(
                 records.map { RecordLookup(recordName: $0.recordName, desiredKeys: $0.desiredKeys) },
                 in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
@@ -47,7 +47,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let page = try ItemFault.serving(
             request.operations,
-            named: { $0.record.recordName },
+            named: \.record.recordName,
             atomic: request.atomic ?? false
         ) { operations in
             try emulator.modifyRecords(

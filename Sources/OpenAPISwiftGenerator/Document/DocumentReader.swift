@@ -295,7 +295,7 @@ struct DocumentReader {
 
     /// The key of an additional operation is the method as it is sent.
     private func checkMethod(_ operation: DocumentNode.Member) throws(Diagnostic) {
-        let others: Set<Character> = Set("!#$%&'*+-.^_`|~")
+        let others: Set<Character> = Set("#!$%&'*+-.^_`|~")
         let isToken: Bool = operation.key.allSatisfy { character in
             character.isASCII && (character.isLetter || character.isNumber) || others.contains(character)
         }
