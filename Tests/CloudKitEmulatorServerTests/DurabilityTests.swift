@@ -15,7 +15,7 @@ struct DurabilityTests {
     static let container = "iCloud.test.mistkit"
     static let database = DatabaseAddress(container, .development, .private)
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func killingTheServerLosesNoWriteThatWasAnswered() async throws {
         let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }

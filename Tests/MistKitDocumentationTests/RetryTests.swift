@@ -8,7 +8,7 @@ struct RetryTests {
     @Test func aBusyServiceIsAskedAgain() async throws {
         let busy = FaultRule(.refuse(.tryAgainLater), on: "records/modify", calls: .first(3))
         try await withCloudKitEmulator(faults: [busy]) { emulator in
-            let patient = RetryPolicy(maximumAttempts: 4, baseDelay: .zero)
+            let patient = RetryPolicy(maximumAttempts: 4, baseDelay: .zero, deadline: .seconds(3600))
             let database = emulator.service(as: .user, retryPolicy: patient).privateDatabase
             let feed = try await database.save(Feed.swift)
             #expect(feed.title == "Swift.org")
@@ -28,14 +28,14 @@ struct RetryTests {
             }
         }
         try await withCloudKitEmulator(faults: [FaultRule(.refuse(.tryAgainLater), calls: .all)]) { emulator in
-            let policy = RetryPolicy(maximumAttempts: 4, baseDelay: .zero)
+            let policy = RetryPolicy(maximumAttempts: 4, baseDelay: .zero, deadline: .seconds(3600))
             await save(in: emulator.service(as: .user, retryPolicy: policy).privateDatabase)
         }
     }
 
     @Test func aLostReplyLosesNothing() async throws {
         try await withCloudKitEmulator { emulator in
-            let policy = RetryPolicy(baseDelay: .zero)
+            let policy = RetryPolicy(baseDelay: .zero, deadline: .seconds(3600))
             let database = emulator.service(as: .user, retryPolicy: policy).privateDatabase
             emulator.faults.add(FaultRule(.loseReply, on: "records/modify", calls: .only(1)))
 

@@ -144,7 +144,7 @@ struct SigningTests {
         }
         let middlewares = Middlewares(
             tokenManager: manager,
-            retryPolicy: RetryPolicy(baseDelay: .zero),
+            retryPolicy: RetryPolicy(baseDelay: .zero, deadline: .seconds(3600)),
             logger: RecordedLog().logger(),
             clock: clock
         )
