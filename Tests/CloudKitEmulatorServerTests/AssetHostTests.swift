@@ -11,6 +11,7 @@ import Synchronization
 import Testing
 
 /// The host of files, by raw requests.
+@Suite(.serialized)
 struct AssetHostTests {
     static let connections = EmulatorConnection.allCases
     private let picture: [UInt8] = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }

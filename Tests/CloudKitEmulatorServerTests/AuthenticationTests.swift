@@ -7,6 +7,7 @@ import StreamingJSON
 import Testing
 
 /// Which credentials open what, and what the service says where they do not.
+@Suite(.serialized)
 struct AuthenticationTests {
     static let connections = EmulatorConnection.allCases
 

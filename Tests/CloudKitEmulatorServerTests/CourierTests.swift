@@ -11,6 +11,7 @@ import StreamingJSON
 import Testing
 
 /// Device tokens and the web courier over the wire.
+@Suite(.serialized)
 struct CourierTests {
     /// Makes a token, and gives the path of the courier's address.
     private func courier(of emulator: RunningEmulator) async throws -> String {

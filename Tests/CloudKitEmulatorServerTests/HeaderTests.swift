@@ -6,6 +6,7 @@ import StreamingJSON
 import Testing
 
 /// The header fields of responses, and what browsers ask before they send.
+@Suite(.serialized)
 struct HeaderTests {
     static let connections = EmulatorConnection.allCases
 

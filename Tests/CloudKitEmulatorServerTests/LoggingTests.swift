@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 /// What the server writes down of requests.
+@Suite(.serialized)
 struct LoggingTests {
     private static let container = "iCloud.test.mistkit"
     private static let path = "/database/1/\(container)/development/private/zones/list"

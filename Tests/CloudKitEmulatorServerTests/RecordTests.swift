@@ -6,6 +6,7 @@ import StreamingJSON
 import Testing
 
 /// Records, zones and change feeds as they look on the wire.
+@Suite(.serialized)
 struct RecordTests {
     static let connections = EmulatorConnection.allCases
 

@@ -5,6 +5,7 @@ import StreamingJSON
 import Testing
 
 /// Which paths, methods and bodies are taken, and how the others are refused.
+@Suite(.serialized)
 struct RoutingTests {
     static let connections = EmulatorConnection.allCases
 

@@ -7,6 +7,7 @@ import StreamingJSON
 import Testing
 
 /// The page behind `redirectURL`, as a browser meets it.
+@Suite(.serialized)
 struct SignInPageTests {
     private static let connections = EmulatorConnection.allCases
 

@@ -8,6 +8,7 @@ import StreamingJSON
 import Testing
 
 /// What only a socket has: other programs, ports, a beginning and an end.
+@Suite(.serialized)
 struct SocketTests {
     private func quietServer() throws -> CloudKitEmulatorServer {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

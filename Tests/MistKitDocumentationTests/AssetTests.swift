@@ -10,6 +10,7 @@ struct Profile {
 }
 
 /// The Swift of "Files".
+@Suite(.serialized)
 struct AssetTests {
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "mistkit-\(UUID())")

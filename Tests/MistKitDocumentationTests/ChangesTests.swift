@@ -33,6 +33,7 @@ extension FeedCopy {
 }
 
 /// The Swift of "Following changes".
+@Suite(.serialized)
 struct ChangesTests {
     @Test func aCopyFollowsTheService() async throws {
         try await withCloudKitEmulator { emulator in

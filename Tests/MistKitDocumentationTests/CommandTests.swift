@@ -60,6 +60,7 @@ extension ExitCode {
 }
 
 /// The Swift of "In a command-line tool".
+@Suite(.serialized)
 struct CommandTests {
     @Test func aFeedIsAddedOnce() async throws {
         try await withCloudKitEmulator { emulator in

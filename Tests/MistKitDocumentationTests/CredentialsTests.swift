@@ -84,6 +84,7 @@ struct VaultTokenManager: TokenManager {
     }
 }
 
+@Suite(.serialized)
 struct CredentialsTests {
     @Test func aKeyIsMade() throws {
         let key = ServerToServerKey.generate()

@@ -3,6 +3,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "Errors".
+@Suite(.serialized)
 struct ErrorTests {
     /// What a program does about a feed that it wants to save.
     private func save(_ feed: StoredRecord<Feed>, in database: CloudKitDatabase) async throws -> String {

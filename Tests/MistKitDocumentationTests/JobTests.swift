@@ -46,6 +46,7 @@ struct Checkpoint<Value: Codable> {
 }
 
 /// The Swift of "In a scheduled job".
+@Suite(.serialized)
 struct JobTests {
     @Test func whatHasExpiredIsDeleted() async throws {
         let clock = TestClock()

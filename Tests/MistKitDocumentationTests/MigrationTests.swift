@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The Swift of the three pages for those who come from somewhere else.
+@Suite(.serialized)
 struct MigrationTests {
     @Test func fromCloudKit() async throws {
         try await withCloudKitEmulator { emulator in

@@ -31,6 +31,7 @@ final class RequestCounter: ClientMiddleware {
 }
 
 /// The Swift of "Observability".
+@Suite(.serialized)
 struct ObservabilityTests {
     @Test func aLoggerOfTheServicesOwn() async throws {
         try await withCloudKitEmulator { emulator in

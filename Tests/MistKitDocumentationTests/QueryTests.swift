@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "Queries".
+@Suite(.serialized)
 struct QueryTests {
     /// A database with three feeds.
     private func withFeeds(_ body: (CloudKitDatabase) async throws -> Void) async throws {

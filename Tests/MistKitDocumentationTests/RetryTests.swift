@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "Retry and throttling", and of the faults in "Testing your program".
+@Suite(.serialized)
 struct RetryTests {
     @Test func aBusyServiceIsAskedAgain() async throws {
         let busy = FaultRule(.refuse(.tryAgainLater), on: "records/modify", calls: .first(3))

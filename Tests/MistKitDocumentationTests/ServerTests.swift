@@ -67,6 +67,7 @@ func serve() async throws {
 }
 
 /// The Swift of "On a server".
+@Suite(.serialized)
 struct ServerTests {
     @Test func feedsAreServed() async throws {
         try await withCloudKitEmulator { emulator in

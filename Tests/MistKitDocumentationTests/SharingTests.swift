@@ -5,6 +5,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "People and sharing".
+@Suite(.serialized)
 struct SharingTests {
     @Test func anAlbumIsShared() async throws {
         try await withCloudKitEmulator { emulator in

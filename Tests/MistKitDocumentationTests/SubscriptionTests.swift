@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "Subscriptions and notifications".
+@Suite(.serialized)
 struct SubscriptionTests {
     @Test func threeKindsOfSubscriptions() async throws {
         try await withCloudKitEmulator { emulator in

@@ -18,6 +18,7 @@ struct Library {
     }
 }
 
+@Suite(.serialized)
 struct LibraryTests {
     @Test func theBestComesFirst() async throws {
         try await withCloudKitEmulator { emulator in
@@ -34,6 +35,7 @@ struct LibraryTests {
 }
 
 /// The rest of the Swift of "Testing your program".
+@Suite(.serialized)
 struct TestingTests {
     @Test func everyIdentityIsThere() async throws {
         try await withCloudKitEmulator { emulator in

@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "Typed records".
+@Suite(.serialized)
 struct TypedRecordTests {
     @Test func savingFetchingChanging() async throws {
         try await withCloudKitEmulator { emulator in

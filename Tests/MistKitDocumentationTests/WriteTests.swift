@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The Swift of "Writes and conflicts".
+@Suite(.serialized)
 struct WriteTests {
     @Test func aConflictIsAnError() async throws {
         try await withCloudKitEmulator { emulator in

@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The records of an RSS service, through a life.
+@Suite(.serialized)
 struct FeedAndArticleTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 

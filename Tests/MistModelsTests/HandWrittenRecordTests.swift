@@ -39,6 +39,7 @@ extension Note: CloudKitRecord {
 }
 
 /// The conformance without the macro, and stored records without a service.
+@Suite(.serialized)
 struct HandWrittenRecordTests {
     @Test func aRecordWrittenByHandIsSavedAndFound() async throws {
         try await withCloudKitEmulator { emulator in

@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// Typed records against the emulator.
+@Suite(.serialized)
 struct TypedRecordTests {
     @Test(arguments: EmulatorConnection.allCases)
     func everyTypeComesBackAsItWas(connection: EmulatorConnection) async throws {

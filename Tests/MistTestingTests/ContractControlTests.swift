@@ -12,6 +12,7 @@ import Testing
 #endif
 
 /// The control of the contract suite: a service that answers wrong is found out.
+@Suite(.serialized)
 struct ContractControlTests {
     @Test(arguments: corruptions)
     func corruptedAnswersBreakRules(corruption: Corruption) async throws {

@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The emulator keeps the contract: in process and over a socket, again on the same data, and with every answer that is held possible.
+@Suite(.serialized)
 struct ContractTests {
     @Test(arguments: CloudKitContract.rules, EmulatorConnection.allCases)
     func emulatorKeepsTheContract(rule: ContractRule, connection: EmulatorConnection) async throws {

@@ -6,6 +6,7 @@ import MistKit
 import MistTesting
 import Testing
 
+@Suite(.serialized)
 struct WithCloudKitEmulatorTests {
     static let connections = EmulatorConnection.allCases
 

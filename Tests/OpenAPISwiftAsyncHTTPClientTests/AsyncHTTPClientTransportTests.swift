@@ -8,7 +8,7 @@ import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct AsyncHTTPClientTransportTests {
 
     private let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What holds in the same process and over a socket alike.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct CarrierTests {
 
     // MARK: Bodies

@@ -67,6 +67,7 @@ final class RouteList: ServerTransport {
     }
 }
 
+@Suite(.serialized)
 struct TransportTests {
     @Test func requestsGoThroughASocket() async throws {
         let router = Router()

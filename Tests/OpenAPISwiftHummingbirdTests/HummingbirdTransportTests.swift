@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What holds beside the routes of Hummingbird; what all transports share is tested with the client transport.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct HummingbirdTransportTests {
 
     @Test func routesOfHummingbirdStayInReach() async throws {

@@ -7,7 +7,7 @@ import OpenAPISwiftURLSession
 import Testing
 
 /// What the other client transports do too, and what URLSession does in its own way.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct URLSessionTransportTests {
     private let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")
 

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 /// Files up and down, against the emulator.
+@Suite(.serialized)
 struct AssetTests {
     private let picture: [UInt8] = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 

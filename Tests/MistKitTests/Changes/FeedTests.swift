@@ -6,6 +6,7 @@ import OpenAPISwiftRuntime
 import Testing
 
 /// Change feeds of the emulator.
+@Suite(.serialized)
 struct FeedTests {
     private static let notes = ZoneID(zoneName: "Notes")
 

@@ -9,6 +9,7 @@ import Testing
 @testable import MistKit
 
 /// Tokens that are replaced while requests are under way.
+@Suite(.serialized)
 struct TokenRotationTests {
     private let apiToken = String(repeating: "0123456789abcdef", count: 4)
 

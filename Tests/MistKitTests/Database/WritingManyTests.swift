@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Batches of any length on the emulator.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct WritingManyTests {
     @Test func aThousandRecordsGoOutFourRequestsAtATime() async throws {
         try await withCloudKitEmulator { emulator in

@@ -7,6 +7,7 @@ import OpenAPISwiftRuntime
 import Testing
 
 /// The credentials are really checked by the other side.
+@Suite(.serialized)
 struct CredentialsOnTheEmulatorTests {
     @Test(arguments: EmulatorConnection.allCases)
     func bodiesOfSeveralMegabytesAreSignedRightly(connection: EmulatorConnection) async throws {

@@ -4,6 +4,7 @@ import MistTesting
 import Testing
 
 /// The client against the emulator, by function calls and over a socket.
+@Suite(.serialized)
 struct RoundTripTests {
     @Test(arguments: EmulatorConnection.allCases, [RunningEmulator.Identity.serverKey, .user])
     func aRecordLivesAndDies(connection: EmulatorConnection, identity: RunningEmulator.Identity) async throws {

@@ -6,6 +6,7 @@ import MistTesting
 import Testing
 
 /// Mei shares an album; Ben is invited, Tom is not.
+@Suite(.serialized)
 struct SharingTests {
     @Test(arguments: EmulatorConnection.allCases)
     func anAlbumIsSharedReadWrittenAndLeft(connection: EmulatorConnection) async throws {

@@ -5,6 +5,7 @@ import MistTesting
 import Testing
 
 /// People find each other, as far as they let themselves be found.
+@Suite(.serialized)
 struct UserDiscoveryTests {
     @Test(arguments: EmulatorConnection.allCases)
     func peopleAreFoundByWhateverOthersKnowOfThem(connection: EmulatorConnection) async throws {

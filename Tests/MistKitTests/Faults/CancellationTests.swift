@@ -7,7 +7,7 @@ import Testing
 @testable import MistKit
 
 /// Wherever a call waits, cancelling ends it, and nothing of it goes on.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct CancellationTests {
     private static let calls: [Call] = [.fetch, .query, .create, .zones, .forceDelete]
 

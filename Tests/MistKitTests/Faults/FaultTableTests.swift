@@ -8,6 +8,7 @@ import Testing
 ///
 /// An outcome is what the call gave, the requests that the emulator had, the seconds that were waited in between (chance gives one half
 /// each time), and where it matters what the database holds afterwards.
+@Suite(.serialized)
 struct FaultTableTests {
     @Test(arguments: reads + writes + batches + others)
     func everyFaultHasItsOutcome(line: Line) async throws {

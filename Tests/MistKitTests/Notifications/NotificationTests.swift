@@ -6,6 +6,7 @@ import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
+@Suite(.serialized)
 struct NotificationTests {
     private static let notes = ZoneID(zoneName: "Notes")
 

@@ -5,6 +5,7 @@ import MistTesting
 import Testing
 
 /// Pushes of what people share: Mei owns an album, Ben may write in it.
+@Suite(.serialized)
 struct SharedNotificationTests {
     @Test func thoseWhoShareAreToldOfWhatTheySee() async throws {
         try await withCloudKitEmulator { emulator in

@@ -12,6 +12,7 @@ import Tracing
 @testable import MistKit
 
 /// What dashboards and traces are told of a request.
+@Suite(.serialized)
 struct ObservabilityTests {
     private let apiToken = String(repeating: "0123456789abcdef", count: 4)
     private let webToken = "54__Secret+Token/with=signs"

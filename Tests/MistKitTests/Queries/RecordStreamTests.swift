@@ -5,7 +5,7 @@ import MistTesting
 import Testing
 
 /// Going through records on the emulator.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct RecordStreamTests {
     @Test(arguments: EmulatorConnection.allCases)
     func allRecordsComeOnceAndInOrder(connection: EmulatorConnection) async throws {

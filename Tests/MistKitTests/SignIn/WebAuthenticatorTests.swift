@@ -9,7 +9,7 @@ import Testing
 @testable import MistKit
 
 /// Signing in from a program, with the emulator's page and a browser without a window.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct WebAuthenticatorTests {
     @Test func aPersonSignsInByARedirectAndStaysSignedIn() async throws {
         try await withCloudKitEmulator(over: .socket) { emulator in

@@ -2,6 +2,7 @@ import MistKit
 import MistTesting
 import Testing
 
+@Suite(.serialized)
 struct SubscriptionTests {
     private static let memos = Query<Memo> {
         Filter(\.count > 3)
