@@ -93,7 +93,7 @@ extension CloudKitEmulator {
     /// The text has `+`, `/` and `=`, as the service's tokens have; it must be percent-encoded exactly once.
     ///
     /// - Parameters:
-    ///   - userRecordName: The user, made by ``CloudKitEmulator/createUser(_:emailAddress:phoneNumber:userRecordName:)``.
+    ///   - userRecordName: The user, made by ``CloudKitEmulator/createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``.
     ///   - container: The container that the token is good for; `nil` for all.
     ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
     /// - Returns: The token.
