@@ -100,8 +100,7 @@ extension FieldStorable {
     /// - Throws: A ``FieldError``.
     @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Self? {
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Self(fieldValue: value)
+        try reader.anyValue()
     }
 }
 
@@ -134,8 +133,7 @@ extension FieldElement {
     /// - Throws: A ``FieldError``.
     @inlinable
     public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Self]? {
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try list(from: value)
+        try reader.anyValue()
     }
 }
 
@@ -184,9 +182,7 @@ extension String: FieldConvertible {
     }
     /// Reads a `STRING`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> String? {
-        if let value = try reader.readPlain(FieldValue.plainString) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try String(fieldValue: value)
+        try reader.value(FieldValue.plainString)
     }
     /// A `STRING_LIST`.
     public static func fieldValue(ofList values: [String]) -> FieldValue { .stringList(values) }
@@ -197,9 +193,7 @@ extension String: FieldConvertible {
     }
     /// Reads a `STRING_LIST`.
     public static func readList(from reader: inout FieldReader) throws(FieldError) -> [String]? {
-        if let list = try reader.readPlain(FieldValue.plainStrings) { return list }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try list(from: value)
+        try reader.value(FieldValue.plainStrings)
     }
 }
 
@@ -282,8 +276,7 @@ extension FieldStorable where Self: FixedWidthInteger {
     @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Self? {
         if let number = try reader.readPlainInt64(), let value = Self(exactly: number) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Self(fieldValue: value)
+        return try reader.anyValue()
     }
 }
 
@@ -297,9 +290,7 @@ extension FieldElement where Self: FixedWidthInteger {
             list.append(value)
             return true
         }
-        if isRead { return list }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try self.list(from: value)
+        return isRead ? list : try reader.anyValue()
     }
 }
 
@@ -333,9 +324,7 @@ extension Bool: FieldConvertible {
     }
     /// Reads an `INT64`; all but 0 is true.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Bool? {
-        if let number = try reader.readPlain(FieldValue.plainInt64) { return number != 0 }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Bool(fieldValue: value)
+        try reader.value { (json) throws(JSONError) in try FieldValue.plainInt64(from: &json).map { $0 != 0 } }
     }
 }
 
@@ -356,15 +345,11 @@ extension Double: FieldConvertible {
     }
     /// Reads a `DOUBLE`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Double? {
-        if let value = try reader.readPlain(FieldValue.plainDouble) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Double(fieldValue: value)
+        try reader.value(FieldValue.plainDouble)
     }
     /// Reads a `DOUBLE_LIST`.
     public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Double]? {
-        if let list = try reader.readPlain(FieldValue.plainDoubles) { return list }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try list(from: value)
+        try reader.value(FieldValue.plainDoubles)
     }
 }
 
@@ -399,9 +384,7 @@ extension Date: FieldConvertible {
     }
     /// Reads a `TIMESTAMP`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Date? {
-        if let value = try reader.readPlain(FieldValue.plainDate) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Date(fieldValue: value)
+        try reader.value(FieldValue.plainDate)
     }
 }
 
@@ -417,9 +400,7 @@ extension Data: FieldConvertible {
     }
     /// Reads `BYTES`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Data? {
-        if let value = try reader.readPlain(FieldValue.plainBytes) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Data(fieldValue: value)
+        try reader.value(FieldValue.plainBytes)
     }
 }
 
@@ -437,9 +418,7 @@ extension Location: FieldElement {
     }
     /// Reads a `LOCATION`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Location? {
-        if let value = try reader.readPlain(FieldValue.plainLocation) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Location(fieldValue: value)
+        try reader.value(FieldValue.plainLocation)
     }
 }
 
@@ -455,9 +434,7 @@ extension Reference: FieldConvertible {
     }
     /// Reads a `REFERENCE`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Reference? {
-        if let value = try reader.readPlain(FieldValue.plainReference) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Reference(fieldValue: value)
+        try reader.value(FieldValue.plainReference)
     }
 }
 
@@ -473,8 +450,6 @@ extension Asset: FieldElement {
     }
     /// Reads an `ASSETID`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Asset? {
-        if let value = try reader.readPlain(FieldValue.plainAsset) { return value }
-        guard let value = try reader.readFieldValue() else { return nil }
-        return try Asset(fieldValue: value)
+        try reader.value(FieldValue.plainAsset)
     }
 }

@@ -118,9 +118,27 @@ public struct FieldReader: ~Copyable {
         return value.isNull ? nil : value
     }
 
+    /// The value of the field, whatever shape it stands there in; `nil` for a null.
+    @usableFromInline
+    mutating func anyValue<Value: FieldStorable>() throws(FieldError) -> Value? {
+        guard let value = try readFieldValue() else { return nil }
+        return try Value(fieldValue: value)
+    }
+
+    /// The value of the field; `nil` for a null.
+    ///
+    /// - Parameter read: Reads it where it stands there in the usual shape; else gives `nil`, with nothing read.
+    @inline(__always)
+    mutating func value<Value: FieldStorable>(
+        _ read: (inout JSONReader) throws(JSONError) -> Value?
+    ) throws(FieldError) -> Value? {
+        if let value = try readPlain(read) { return value }
+        return try anyValue()
+    }
+
     /// The value of the field if it stands there in the usual shape; `nil`, with nothing read, if not.
     @inline(__always)
-    mutating func readPlain<Value>(
+    private mutating func readPlain<Value>(
         _ read: (inout JSONReader) throws(JSONError) -> Value?
     ) throws(FieldError) -> Value? {
         guard let json else { return nil }
