@@ -149,9 +149,9 @@ extension CloudKitDatabase {
         var results: [Result<UploadedAsset, CloudKitError>] = []
         // Addresses are good for 15 minutes, so they are not asked for long before they are used.
         let batchSize = min(Self.batchSize, 4 * max(1, maximumConcurrency))
-        for batch in uploads.parts(of: batchSize) {
-            let targets = await requestEachTarget(for: Array(batch), inZone: zone)
-            let offset = batch.startIndex
+        for part in uploads.parts(ofAtMost: batchSize) {
+            let batch = Array(uploads[part])
+            let targets = await requestEachTarget(for: batch, inZone: zone)
             results += await sideBySide(Array(zip(batch, targets)), atMost: maximumConcurrency) { index, item in
                 do throws(CloudKitError) {
                     return .success(
@@ -159,7 +159,7 @@ extension CloudKitDatabase {
                             item.0,
                             to: try item.1.get(),
                             inZone: zone,
-                            progress: sum.handler(for: offset + index)
+                            progress: sum.handler(for: part.lowerBound + index)
                         )
                     )
                 } catch {
@@ -211,12 +211,12 @@ extension CloudKitDatabase {
             )
         }
         var results: [Result<Asset, CloudKitError>] = []
-        for batch in fields.parts(of: Self.batchSize) {
+        for part in fields.parts(ofAtMost: Self.batchSize) {
             do throws(CloudKitError) {
-                results += try await rereference(batch, inZone: zone, forZone: targetZone)
+                results += try await rereference(fields[part], inZone: zone, forZone: targetZone)
             } catch {
                 guard !results.isEmpty else { throw error }
-                results += fields[batch.startIndex...].map { .failure(error.about($0.recordName)) }
+                results += fields[part.lowerBound...].map { .failure(error.about($0.recordName)) }
                 return results
             }
         }
@@ -228,8 +228,7 @@ extension CloudKitDatabase {
         inZone zone: ZoneID?,
         forZone targetZone: ZoneID?
     ) async throws(CloudKitError) -> [Result<Asset, CloudKitError>] {
-        let operation = "rereferenceAssets"
-        let reply = try await service.call(operation) { client in
+        let reply = try await service.reply(to: "rereferenceAssets") { client in
             let response = try await client.rereferenceAssets(
                 path: path,
                 body: .json(
@@ -240,11 +239,7 @@ extension CloudKitDatabase {
                     )
                 )
             ).ok
-            return Reply(
-                try response.body.json.assets ?? [],
-                operation: operation,
-                requestUUID: response.headers.xAppleRequestUUID
-            )
+            return (try response.body.json.assets ?? [], response.headers.xAppleRequestUUID)
         }
         // Replies do not say which asset is of which record: the order alone does.
         guard reply.body.count == fields.count else {
@@ -300,8 +295,7 @@ extension CloudKitDatabase {
         for upload in uploads where upload.fieldName.isEmpty || upload.recordType.isEmpty || upload.recordName == "" {
             throw .invalidArgument("A field, a record type or a record name is empty.")
         }
-        let operation = "requestAssetUploads"
-        let reply = try await service.call(operation) { client in
+        let reply = try await service.reply(to: "requestAssetUploads") { client in
             let response = try await client.requestAssetUploads(
                 path: path,
                 body: .json(
@@ -313,11 +307,7 @@ extension CloudKitDatabase {
                     )
                 )
             ).ok
-            return Reply(
-                try response.body.json.tokens ?? [],
-                operation: operation,
-                requestUUID: response.headers.xAppleRequestUUID
-            )
+            return (try response.body.json.tokens ?? [], response.headers.xAppleRequestUUID)
         }
         guard reply.body.count == uploads.count else {
             throw CloudKitError.wrongCount(reply.body.count, of: uploads.count).from(reply.origin)
@@ -461,12 +451,5 @@ extension CloudKitError {
             code: .unexpectedResponse,
             message: "The response holds \(count) results for \(expected) items, and nothing says which is whose."
         )
-    }
-}
-
-extension Array {
-    /// The array in parts of at most `size` elements; an empty one has no parts.
-    fileprivate func parts(of size: Int) -> [ArraySlice<Element>] {
-        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
     }
 }

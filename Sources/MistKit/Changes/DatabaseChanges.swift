@@ -53,21 +53,12 @@ extension CloudKitDatabase {
             if let pageSize, pageSize < 1 {
                 throw .invalidArgument("A page of \(pageSize) zones cannot be asked for; pageSize begins at 1.")
             }
-            let reply: Reply<Components.Schemas.FetchDatabaseChangesResponse>
-            do throws(CloudKitError) {
-                reply = try await service.call("fetchDatabaseChanges") { client in
-                    let response = try await client.fetchDatabaseChanges(
-                        path: path,
-                        body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
-                    ).ok
-                    return Reply(
-                        try response.body.json,
-                        operation: "fetchDatabaseChanges",
-                        requestUUID: response.headers.xAppleRequestUUID
-                    )
-                }
-            } catch {
-                throw token == nil ? error : error.namingUselessToken()
+            let reply = try await service.page(of: "fetchDatabaseChanges", since: token?.text) { client in
+                let response = try await client.fetchDatabaseChanges(
+                    path: path,
+                    body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
+                ).ok
+                return (try response.body.json, response.headers.xAppleRequestUUID)
             }
             let body = reply.body
             guard let text = body.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {

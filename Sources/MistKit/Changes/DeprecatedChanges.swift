@@ -69,29 +69,20 @@ extension CloudKitDatabase {
     ) -> ChangePages<ZoneChanges> {
         let operation = "fetchRecordChanges"
         return ChangePages(operation: operation, startToken: token) { (token) async throws(CloudKitError) in
-            let reply: Reply<Components.Schemas.FetchRecordChangesResponse>
-            do throws(CloudKitError) {
-                reply = try await service.call(operation) { client in
-                    let response = try await client.fetchRecordChanges(
-                        path: path,
-                        body: .json(
-                            .init(
-                                zoneID: zone,
-                                syncToken: token?.text,
-                                resultsLimit: pageSize,
-                                desiredKeys: desiredKeys,
-                                numbersAsStrings: numbersAsStrings ? true : nil
-                            )
+            let reply = try await service.page(of: operation, since: token?.text) { client in
+                let response = try await client.fetchRecordChanges(
+                    path: path,
+                    body: .json(
+                        .init(
+                            zoneID: zone,
+                            syncToken: token?.text,
+                            resultsLimit: pageSize,
+                            desiredKeys: desiredKeys,
+                            numbersAsStrings: numbersAsStrings ? true : nil
                         )
-                    ).ok
-                    return Reply(
-                        try response.body.json,
-                        operation: operation,
-                        requestUUID: response.headers.xAppleRequestUUID
                     )
-                }
-            } catch {
-                throw token == nil ? error : error.namingUselessToken()
+                ).ok
+                return (try response.body.json, response.headers.xAppleRequestUUID)
             }
             guard let text = reply.body.syncToken ?? token?.text, let next = ZoneChangeToken(text) else {
                 throw .noChanges(of: zone, in: reply.origin)
@@ -129,22 +120,13 @@ extension CloudKitDatabase {
     ) -> ChangePages<ZoneListChanges> {
         let operation = "fetchZoneListChanges"
         return ChangePages(operation: operation, startToken: token) { (token) async throws(CloudKitError) in
-            let reply: Reply<Components.Schemas.FetchZoneListChangesResponse>
-            do throws(CloudKitError) {
-                reply = try await service.call(operation) { client in
-                    let response = try await client.fetchZoneListChanges(
-                        path: path,
-                        // The page's prose once says syncToken, which is ignored without a word (observed live).
-                        body: .json(.init(metaSyncToken: token?.text, resultsLimit: pageSize))
-                    ).ok
-                    return Reply(
-                        try response.body.json,
-                        operation: operation,
-                        requestUUID: response.headers.xAppleRequestUUID
-                    )
-                }
-            } catch {
-                throw token == nil ? error : error.namingUselessToken()
+            let reply = try await service.page(of: operation, since: token?.text) { client in
+                let response = try await client.fetchZoneListChanges(
+                    path: path,
+                    // The page's prose once says syncToken, which is ignored without a word (observed live).
+                    body: .json(.init(metaSyncToken: token?.text, resultsLimit: pageSize))
+                ).ok
+                return (try response.body.json, response.headers.xAppleRequestUUID)
             }
             guard let text = reply.body.metaSyncToken ?? token?.text, let next = ZoneListChangeToken(text),
                 let base = DatabaseChangeToken(text)

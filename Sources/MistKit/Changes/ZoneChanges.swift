@@ -83,16 +83,12 @@ extension CloudKitDatabase {
         if let pageSize = options.pageSize, pageSize < 1 {
             throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
         }
-        let reply = try await service.call(ZoneChangesOptions.operation) { client in
+        let reply = try await service.reply(to: ZoneChangesOptions.operation) { client in
             let response = try await client.fetchZoneChanges(
                 path: path,
                 body: .json(.init(zones: zones.map { options.request(for: $0.zoneID, since: $0.token) }))
             ).ok
-            return Reply(
-                try response.body.json.zones ?? [],
-                operation: ZoneChangesOptions.operation,
-                requestUUID: response.headers.xAppleRequestUUID
-            )
+            return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
         }
         let inOrder =
             reply.body.count == zones.count
@@ -181,6 +177,28 @@ extension ZoneChanges {
             case .success(let record): changedRecords.append(record)
             case .failure(let error): failures.append(error)
             }
+        }
+    }
+}
+
+extension CloudKitService {
+    /// Asks for a page of a feed; an error that is about the token says so.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation's name.
+    ///   - token: Where the page begins, if not with the first change.
+    ///   - body: As in ``reply(to:_:)``.
+    /// - Returns: What `body` gives.
+    /// - Throws: What the client throws, as a ``CloudKitError``.
+    func page<Body>(
+        of operation: String,
+        since token: String?,
+        _ body: (Client) async throws -> (Body, requestUUID: String?)
+    ) async throws(CloudKitError) -> Reply<Body> {
+        do throws(CloudKitError) {
+            return try await reply(to: operation, body)
+        } catch {
+            throw token == nil ? error : error.namingUselessToken()
         }
     }
 }

@@ -26,6 +26,15 @@ struct Reply<Body> {
         self.body = body
         origin = ResponseOrigin(operation: operation, requestUUID: requestUUID)
     }
+
+    fileprivate init(body: Body, origin: ResponseOrigin) {
+        self.body = body
+        self.origin = origin
+    }
+
+    func map<Other>(_ transform: (Body) -> Other) -> Reply<Other> {
+        Reply<Other>(body: transform(body), origin: origin)
+    }
 }
 
 /// Which request an item's error is from.

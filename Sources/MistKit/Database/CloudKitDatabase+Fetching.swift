@@ -48,13 +48,9 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await service.call("lookupRecords") { client in
+            return try await service.reply(to: "lookupRecords") { client in
                 let response = try await client.lookupRecords(input).ok
-                return Reply(
-                    try response.body.json.records ?? [],
-                    operation: "lookupRecords",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
             }
         }
     }
@@ -129,10 +125,9 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            let reply = try await service.call("lookupRecords", reading: TypedRecords<Model>.self) { client in
+            return try await service.reply(to: "lookupRecords", reading: TypedRecords<Model>.self) { client in
                 try await client.lookupRecords(input).ok.headers.xAppleRequestUUID
-            }
-            return Reply(reply.body.results, operation: "lookupRecords", requestUUID: reply.origin.requestUUID)
+            }.map(\.results)
         }
     }
 

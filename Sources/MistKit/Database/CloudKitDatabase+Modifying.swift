@@ -63,18 +63,14 @@ extension CloudKitDatabase {
             lostReplies: lostWrites(inZone: requestZone),
             about: { error, operation in error.about(operation.record.recordName) },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.call("modifyRecords") { client in
+                let reply = try await service.reply(to: "modifyRecords") { client in
                     let response = try await client.modifyRecords(
                         path: path,
                         body: .json(
                             .init(operations: batch, zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
                         )
                     ).ok
-                    return Reply(
-                        try response.body.json.records ?? [],
-                        operation: "modifyRecords",
-                        requestUUID: response.headers.xAppleRequestUUID
-                    )
+                    return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
                 }
                 return BatchResults.align(reply, with: batch.map(\.record.recordName))
             }

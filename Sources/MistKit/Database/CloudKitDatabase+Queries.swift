@@ -44,13 +44,9 @@ extension CloudKitDatabase {
             pageSize: pageSize,
             startingAt: marker
         ) { (input) async throws(CloudKitError) in
-            let reply = try await service.call("queryRecords") { client in
+            let reply = try await service.reply(to: "queryRecords") { client in
                 let response = try await client.queryRecords(input).ok
-                return Reply(
-                    try response.body.json,
-                    operation: "queryRecords",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                return (try response.body.json, response.headers.xAppleRequestUUID)
             }
             return (
                 (reply.body.records ?? []).map { Result($0, in: reply.origin) },
@@ -103,7 +99,7 @@ extension CloudKitDatabase {
             pageSize: pageSize,
             startingAt: marker
         ) { (input) async throws(CloudKitError) in
-            let reply = try await service.call("queryRecords", reading: TypedRecords<Model>.self) { client in
+            let reply = try await service.reply(to: "queryRecords", reading: TypedRecords<Model>.self) { client in
                 try await client.queryRecords(input).ok.headers.xAppleRequestUUID
             }
             return (

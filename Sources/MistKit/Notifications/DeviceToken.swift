@@ -92,16 +92,12 @@ extension CloudKitService {
     ) async throws(CloudKitError) -> DeviceToken {
         let apnsEnvironment = apnsEnvironment ?? APNsEnvironment(for: environment)
         let clientID = clientID ?? UUID().uuidString
-        let reply = try await call("createDeviceToken") { client in
+        let reply = try await reply(to: "createDeviceToken") { client in
             let response = try await client.createDeviceToken(
                 path: .init(version: "1", container: containerIdentifier, environment: environment),
                 body: .json(.init(apnsEnvironment: apnsEnvironment.rawValue, clientId: clientID))
             ).ok
-            return Reply(
-                try response.body.json,
-                operation: "createDeviceToken",
-                requestUUID: response.headers.xAppleRequestUUID
-            )
+            return (try response.body.json, response.headers.xAppleRequestUUID)
         }
         guard let token = reply.body.apnsToken, !token.isEmpty else {
             throw CloudKitError(code: .unexpectedResponse, message: "The response has no push token.")

@@ -49,8 +49,8 @@ extension CloudKitService {
     ///   - body: Calls the client, and gives the request's uuid from the header fields.
     /// - Returns: The body.
     /// - Throws: What the client throws, and an error of code `decoding` where the body is not such a value.
-    func call<Body: JSONReadable>(
-        _ operation: String,
+    func reply<Body: JSONReadable>(
+        to operation: String,
         reading type: Body.Type,
         _ body: (Client) async throws -> String?
     ) async throws(CloudKitError) -> Reply<Body> {

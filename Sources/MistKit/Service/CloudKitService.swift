@@ -266,4 +266,19 @@ public struct CloudKitService: Sendable {
             throw CloudKitError(error, operation: operation)
         }
     }
+
+    /// Calls the generated client, and keeps what the errors of single items say of the request.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation's name.
+    ///   - body: Calls the client, and gives what is of interest of the response, with the request's uuid.
+    /// - Returns: What `body` gives.
+    /// - Throws: What the client throws, as a ``CloudKitError``.
+    func reply<Body>(
+        to operation: String,
+        _ body: (Client) async throws -> (Body, requestUUID: String?)
+    ) async throws(CloudKitError) -> Reply<Body> {
+        let (body, requestUUID) = try await call(operation, body)
+        return Reply(body, operation: operation, requestUUID: requestUUID)
+    }
 }

@@ -56,16 +56,12 @@ extension CloudKitService {
             )
         }
         return try await inBatches(of: shortGUIDs) { (batch) async throws(CloudKitError) in
-            try await call("resolveShares") { client in
+            try await reply(to: "resolveShares") { client in
                 let response = try await client.resolveShares(
                     path: path(to: .public),
                     body: .json(.init(shortGUIDs: batch))
                 ).ok
-                return Reply(
-                    try response.body.json.results ?? [],
-                    operation: "resolveShares",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                return (try response.body.json.results ?? [], response.headers.xAppleRequestUUID)
             }
         }
     }
@@ -99,16 +95,12 @@ extension CloudKitService {
         _ links: [ShareLink]
     ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
         try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch) async throws(CloudKitError) in
-            try await call("acceptShares") { client in
+            try await reply(to: "acceptShares") { client in
                 let response = try await client.acceptShares(
                     path: path(to: .public),
                     body: .json(.init(shortGUIDs: batch))
                 ).ok
-                return Reply(
-                    try response.body.json.results ?? [],
-                    operation: "acceptShares",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                return (try response.body.json.results ?? [], response.headers.xAppleRequestUUID)
             }
         }
     }

@@ -14,13 +14,9 @@ extension CloudKitDatabase {
     /// - Returns: The subscriptions.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a subscription.
     public func fetchSubscriptions() async throws(CloudKitError) -> [Subscription] {
-        let reply = try await service.call("listSubscriptions") { client in
+        let reply = try await service.reply(to: "listSubscriptions") { client in
             let response = try await client.listSubscriptions(path: path).ok
-            return Reply(
-                try response.body.json.subscriptions ?? [],
-                operation: "listSubscriptions",
-                requestUUID: response.headers.xAppleRequestUUID
-            )
+            return (try response.body.json.subscriptions ?? [], response.headers.xAppleRequestUUID)
         }
         var subscriptions: [Subscription] = []
         for result in reply.body {
@@ -55,16 +51,12 @@ extension CloudKitDatabase {
         try await inBatches(ofSubscriptions: subscriptionIDs) {
             $0
         } send: { (batch) async throws(CloudKitError) in
-            try await service.call("lookupSubscriptions") { client in
+            try await service.reply(to: "lookupSubscriptions") { client in
                 let response = try await client.lookupSubscriptions(
                     path: path,
                     body: .json(.init(subscriptions: batch.map { .init(subscriptionID: $0) }))
                 ).ok
-                return Reply(
-                    try response.body.json.subscriptions ?? [],
-                    operation: "lookupSubscriptions",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                return (try response.body.json.subscriptions ?? [], response.headers.xAppleRequestUUID)
             }
         }
     }
@@ -152,16 +144,12 @@ extension CloudKitDatabase {
         try await inBatches(ofSubscriptions: operations) {
             $0.subscription.subscriptionID
         } send: { (batch) async throws(CloudKitError) in
-            try await service.call("modifySubscriptions") { client in
+            try await service.reply(to: "modifySubscriptions") { client in
                 let response = try await client.modifySubscriptions(
                     path: path,
                     body: .json(.init(operations: batch))
                 ).ok
-                return Reply(
-                    try response.body.json.subscriptions ?? [],
-                    operation: "modifySubscriptions",
-                    requestUUID: response.headers.xAppleRequestUUID
-                )
+                return (try response.body.json.subscriptions ?? [], response.headers.xAppleRequestUUID)
             }
         }
     }

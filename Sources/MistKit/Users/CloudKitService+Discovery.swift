@@ -49,16 +49,12 @@ extension CloudKitService {
             concurrency: concurrency,
             about: { error, _ in error },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await call("discoverUsers") { client in
+                let reply = try await reply(to: "discoverUsers") { client in
                     let response = try await client.discoverUsers(
                         path: path(to: .public),
                         body: .json(.init(lookupInfos: batch))
                     ).ok
-                    return Reply(
-                        try response.body.json.users ?? [],
-                        operation: "discoverUsers",
-                        requestUUID: response.headers.xAppleRequestUUID
-                    )
+                    return (try response.body.json.users ?? [], response.headers.xAppleRequestUUID)
                 }
                 return DiscoveredUsers.align(reply, with: batch)
             }

@@ -12,15 +12,11 @@ extension CloudKitDatabase {
     /// - Returns: The zones; the default zone is one of them.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a zone.
     public func fetchZones() async throws(CloudKitError) -> [Zone] {
-        let reply = try await service.call("listZones") { client in
+        let reply = try await service.reply(to: "listZones") { client in
             let response = try await client.listZones(
                 path: path
             ).ok
-            return Reply(
-                try response.body.json.zones ?? [],
-                operation: "listZones",
-                requestUUID: response.headers.xAppleRequestUUID
-            )
+            return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
         }
         var zones: [Zone] = []
         for result in reply.body {
@@ -57,16 +53,12 @@ extension CloudKitDatabase {
             concurrency: service.concurrency,
             about: { error, zoneID in error.about(zoneID) },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.call("lookupZones") { client in
+                let reply = try await service.reply(to: "lookupZones") { client in
                     let response = try await client.lookupZones(
                         path: path,
                         body: .json(.init(zones: batch))
                     ).ok
-                    return Reply(
-                        try response.body.json.zones ?? [],
-                        operation: "lookupZones",
-                        requestUUID: response.headers.xAppleRequestUUID
-                    )
+                    return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
                 }
                 return ZoneResults.align(reply, with: batch)
             }
@@ -136,16 +128,12 @@ extension CloudKitDatabase {
             lostReplies: lostZoneWrites(),
             about: { error, operation in error.about(operation.zone.zoneID) },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.call("modifyZones") { client in
+                let reply = try await service.reply(to: "modifyZones") { client in
                     let response = try await client.modifyZones(
                         path: path,
                         body: .json(.init(operations: batch))
                     ).ok
-                    return Reply(
-                        try response.body.json.zones ?? [],
-                        operation: "modifyZones",
-                        requestUUID: response.headers.xAppleRequestUUID
-                    )
+                    return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
                 }
                 return ZoneResults.align(reply, with: batch.map(\.zone.zoneID))
             }
