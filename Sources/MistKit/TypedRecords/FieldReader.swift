@@ -127,7 +127,7 @@ public struct FieldReader: ~Copyable {
 
     /// The value of the field; `nil` for a null.
     ///
-    /// - Parameter read: Reads it where it stands there in the usual shape; else gives `nil`, with nothing read.
+    /// Where the field stands there in the usual shape `read` reads it; else that gives `nil`, with nothing read.
     @inline(__always)
     mutating func value<Value: FieldStorable>(
         _ read: (inout JSONReader) throws(JSONError) -> Value?
