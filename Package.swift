@@ -227,8 +227,14 @@ let package = Package(
         + [
             ("StreamingJSON", []),
             ("OpenAPISwiftRuntime", ["StreamingJSON"]),
-            ("OpenAPISwiftAsyncHTTPClient", ["OpenAPISwiftRuntime", "OpenAPISwiftHummingbird"]),
-            ("OpenAPISwiftURLSession", ["OpenAPISwiftHummingbird", "OpenAPISwiftRuntime"]),
+            (
+                "OpenAPISwiftAsyncHTTPClient",
+                ["OpenAPISwiftRuntime", "OpenAPISwiftHummingbird", "OpenAPISwiftTransportSupport"]
+            ),
+            (
+                "OpenAPISwiftURLSession",
+                ["OpenAPISwiftHummingbird", "OpenAPISwiftRuntime", "OpenAPISwiftTransportSupport"]
+            ),
             ("OpenAPISwiftHummingbird", ["OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime"]),
             ("OpenAPISwiftGenerator", ["OpenAPISwiftRuntime", "StreamingJSON"]),
             ("openapi-swift", ["OpenAPISwiftGenerator"]),
@@ -310,6 +316,15 @@ let package = Package(
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ],
                 path: "Tests/OpenAPISwiftBehaviourSupport"
+            ),
+            // What the tests of all transports send and compare.
+            .target(
+                name: "OpenAPISwiftTransportSupport",
+                dependencies: [
+                    "OpenAPISwiftRuntime",
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                ],
+                path: "Tests/OpenAPISwiftTransportSupport"
             ),
             // The Swift of the client's book, run against the emulator.
             .testTarget(

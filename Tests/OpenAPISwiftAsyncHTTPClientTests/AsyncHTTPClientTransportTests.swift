@@ -6,6 +6,7 @@ import NIOCore
 import OpenAPISwiftAsyncHTTPClient
 import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
+import OpenAPISwiftTransportSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import Hummingbird
 import OpenAPISwiftAsyncHTTPClient
 import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
+import OpenAPISwiftTransportSupport
 import Testing
 
 /// The ways from a client to handlers: in the same process, over a socket, and over one whose end cancels handlers.
@@ -56,48 +57,4 @@ enum Carrier: CaseIterable, CustomTestStringConvertible {
             return try await body(Caller(transport: AsyncHTTPClientTransport(), baseURL: url))
         }
     }
-}
-
-/// Sends requests to a server.
-struct Caller: Sendable {
-
-    var transport: any ClientTransport
-    var baseURL: URL
-
-    func send(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        fields: HTTPFields = [:],
-        body: HTTPBody? = nil
-    ) async throws -> (HTTPResponse, HTTPBody?) {
-        let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
-        return try await transport.send(request, body: body, baseURL: baseURL, operationID: "test")
-    }
-
-    /// Sends a request and reads the whole response.
-    func answer(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        fields: HTTPFields = [:],
-        body: HTTPBody? = nil
-    ) async throws -> Answer {
-        let (response, body) = try await send(method, path, fields: fields, body: body)
-        let text: String? = if let body { try await String(collecting: body, upTo: 1 << 20) } else { nil }
-        return Answer(status: response.status.code, text: text, fields: response.headerFields)
-    }
-}
-
-/// A response and its whole body.
-struct Answer: Equatable {
-
-    var status: Int
-    var text: String?
-    var fields: HTTPFields
-
-    /// Status and body, where fields do not matter.
-    var summary: String { text.map { "\(status) \($0)" } ?? "\(status)" }
-}
-
-extension HTTPField.Name {
-    static var many: Self { HTTPField.Name("x-many")! }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
+import OpenAPISwiftTransportSupport
 import Synchronization
 import Testing
 
@@ -329,27 +330,6 @@ struct CarrierTests {
             #expect(end == (carrier == .inProcess ? "ended" : "broken off") || carrier == .watchedSocket)
         }
         sender.finish()
-    }
-
-    // MARK: Handlers and bodies
-
-    private func registerEcho(on transport: any ServerTransport) throws {
-        try transport.register(
-            { _, body, _ in (HTTPResponse(status: .ok), body) },
-            method: .post,
-            path: "/echo"
-        )
-    }
-
-    private func streamed(_ bytes: [UInt8], length: HTTPBody.Length) -> HTTPBody {
-        let (stream, continuation) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            continuation.yield(rest.prefix(60_000))
-            rest = rest.dropFirst(60_000)
-        }
-        continuation.finish()
-        return HTTPBody(stream, length: length)
     }
 }
 

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
+import OpenAPISwiftTransportSupport
 import OpenAPISwiftURLSession
 import Testing
 
@@ -353,10 +354,6 @@ struct URLSessionTransportTests {
         }
     }
 
-    private func registerEcho(on transport: any ServerTransport) throws {
-        try transport.register({ _, body, _ in (HTTPResponse(status: .ok), body) }, method: .post, path: "/echo")
-    }
-
     private func registerSlow(
         on transport: any ServerTransport,
         _ signal: AsyncStream<Void>.Continuation
@@ -372,54 +369,4 @@ struct URLSessionTransportTests {
             path: "/slow"
         )
     }
-
-    private func streamed(_ bytes: [UInt8], length: HTTPBody.Length) -> HTTPBody {
-        let (stream, continuation) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            continuation.yield(rest.prefix(60_000))
-            rest = rest.dropFirst(60_000)
-        }
-        continuation.finish()
-        return HTTPBody(stream, length: length)
-    }
-}
-
-/// Sends requests to a server.
-private struct Caller: Sendable {
-    var transport: any ClientTransport
-    var baseURL: URL
-
-    func send(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        fields: HTTPFields = [:],
-        body: HTTPBody? = nil
-    ) async throws -> (HTTPResponse, HTTPBody?) {
-        let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
-        return try await transport.send(request, body: body, baseURL: baseURL, operationID: "test")
-    }
-
-    func answer(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        fields: HTTPFields = [:],
-        body: HTTPBody? = nil
-    ) async throws -> Answer {
-        let (response, body) = try await send(method, path, fields: fields, body: body)
-        let text: String? = if let body { try await String(collecting: body, upTo: 1 << 20) } else { nil }
-        return Answer(status: response.status.code, text: text, fields: response.headerFields)
-    }
-}
-
-private struct Answer: Equatable {
-    var status: Int
-    var text: String?
-    var fields: HTTPFields
-
-    var summary: String { text.map { "\(status) \($0)" } ?? "\(status)" }
-}
-
-extension HTTPField.Name {
-    fileprivate static var many: Self { HTTPField.Name("x-many")! }
 }
