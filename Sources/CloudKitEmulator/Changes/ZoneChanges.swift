@@ -140,11 +140,9 @@ extension CloudKitEmulator {
         let page = rows.prefix(limit)
         let moreComing = rows.count > limit
 
-        let presentation = RecordPresentation(
+        let presentation = presentation(
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
-            deviceID: configuration.deviceID,
-            assetLinks: assetLinks,
             zoneID: zone.zoneID(in: ground),
             user: ground.caller.userRecordName
         )
@@ -194,11 +192,9 @@ extension CloudKitEmulator {
             db
         )
         let page = rows.prefix(limit)
-        let presentation = RecordPresentation(
+        let presentation = presentation(
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
-            deviceID: configuration.deviceID,
-            assetLinks: assetLinks,
             zoneID: zone.zoneID(in: ground),
             user: user
         )

@@ -78,11 +78,9 @@ extension CloudKitEmulator {
             ).records()
 
             let names = Dictionary(uniqueKeysWithValues: zones.map { ($0.id, $0) })
-            var presentation = RecordPresentation(
+            var presentation = presentation(
                 desiredKeys: desiredKeys,
                 numbersAsStrings: numbersAsStrings,
-                deviceID: configuration.deviceID,
-                assetLinks: assetLinks,
                 user: caller.userRecordName
             )
             let records = try found.prefix(limit).map { match in

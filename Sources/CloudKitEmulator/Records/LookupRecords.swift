@@ -55,11 +55,9 @@ extension CloudKitEmulator {
                     else {
                         throw EmulatorError(.notFound, "Record not found")
                     }
-                    return try RecordPresentation(
+                    return try presentation(
                         desiredKeys: lookup.desiredKeys ?? desiredKeys,
                         numbersAsStrings: numbersAsStrings,
-                        deviceID: configuration.deviceID,
-                        assetLinks: assetLinks,
                         zoneID: zone.isDefault ? nil : zone.zoneID(in: ground),
                         user: caller.userRecordName
                     ).record(row, schema: schema)

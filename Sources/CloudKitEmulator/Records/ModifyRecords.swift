@@ -58,11 +58,9 @@ extension CloudKitEmulator {
                 }
                 for operation in operations {
                     if let name = operation.record.recordName { writer.coming.remove(name) }
-                    let presentation = RecordPresentation(
+                    let presentation = presentation(
                         desiredKeys: operation.desiredKeysInAnyPlace ?? desiredKeys,
                         numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings,
-                        deviceID: configuration.deviceID,
-                        assetLinks: assetLinks,
                         user: writer.user
                     )
                     results.append(

@@ -112,32 +112,35 @@ extension Record {
     }
 }
 
+extension CloudKitEmulator {
+    /// How the records of a reply are to look.
+    func presentation(
+        desiredKeys: [String]? = nil,
+        numbersAsStrings: Bool = false,
+        zoneID: ZoneID? = nil,
+        user: String?
+    ) -> RecordPresentation {
+        RecordPresentation(
+            desiredKeys: desiredKeys.map(Set.init),
+            numbersAsStrings: numbersAsStrings,
+            deviceID: configuration.deviceID,
+            assetLinks: assetLinks,
+            zoneID: zoneID,
+            user: user
+        )
+    }
+}
+
 /// How the records of a reply are to look.
 struct RecordPresentation {
     var desiredKeys: Set<String>?
-    var numbersAsStrings = false
+    var numbersAsStrings: Bool
     var deviceID: String
     var assetLinks: AssetLinks
     /// The zone to name on each record; recorded replies do so for custom zones, and not after a modification.
     var zoneID: ZoneID?
     /// Who looks at the records.
     var user: String?
-
-    init(
-        desiredKeys: [String]?,
-        numbersAsStrings: Bool,
-        deviceID: String,
-        assetLinks: AssetLinks,
-        zoneID: ZoneID? = nil,
-        user: String? = nil
-    ) {
-        self.assetLinks = assetLinks
-        self.desiredKeys = desiredKeys.map(Set.init)
-        self.numbersAsStrings = numbersAsStrings
-        self.deviceID = deviceID
-        self.zoneID = zoneID
-        self.user = user
-    }
 
     /// The record of a reply.
     func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {

@@ -204,11 +204,7 @@ extension CloudKitEmulator {
         }
 
         let schema = try schemas.schema(of: ground.container, in: db)
-        var presentation = RecordPresentation(
-            desiredKeys: nil,
-            numbersAsStrings: false,
-            deviceID: configuration.deviceID,
-            assetLinks: assetLinks,
+        var presentation = presentation(
             zoneID: metadata.zoneID,
             user: user
         )

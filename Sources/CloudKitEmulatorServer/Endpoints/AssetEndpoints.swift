@@ -12,7 +12,7 @@ extension EndpointHandlers {
             request.tokens.map {
                 AssetUploadRequest(recordName: $0.recordName, recordType: $0.recordType, fieldName: $0.fieldName)
             },
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             zoneID: request.zoneID,
             as: caller
         )
@@ -28,7 +28,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let results = try emulator.rereferenceAssets(
             request.assets.map { AssetFieldID(recordName: $0.recordName, fieldName: $0.fieldName) },
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             zoneID: request.zoneID,
             targetZoneID: request.targetZoneID,
             as: caller

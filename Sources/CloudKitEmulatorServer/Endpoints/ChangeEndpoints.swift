@@ -10,7 +10,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let page = try emulator.fetchDatabaseChanges(
             since: request.syncToken,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             resultsLimit: request.resultsLimit,
             as: caller
         )
@@ -28,7 +28,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let results = try emulator.fetchZoneChanges(
             request.zones.map { ZoneChangesRequest($0, defaults: request) },
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         let reply = Components.Schemas.FetchZoneChangesResponse(zones: results.map { .init($0) })

@@ -16,3 +16,10 @@ struct EndpointHandlers: APIProtocol {
 
     var caller: Caller { Self.caller }
 }
+
+extension DatabaseAddress {
+    /// The database that a path names; the document gives one form to the paths of all operations on databases.
+    init(_ path: Operations.QueryRecords.Input.Path) {
+        self.init(path.container, path.environment, path.database)
+    }
+}

@@ -8,7 +8,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let page = try emulator.queryRecords(
             request.query,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             zoneID: request.zoneID,
             zoneWide: request.zoneWide ?? false,
             resultsLimit: request.resultsLimit,
@@ -31,7 +31,7 @@ extension EndpointHandlers {
         let page = try ItemFault.serving(request.records, named: \.recordName) { records in
             try emulator.lookupRecords(
                 records.map { RecordLookup(recordName: $0.recordName, desiredKeys: $0.desiredKeys) },
-                in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+                in: DatabaseAddress(input.path),
                 zoneID: request.zoneID,
                 desiredKeys: request.desiredKeys,
                 numbersAsStrings: request.numbersAsStrings ?? false,
@@ -52,7 +52,7 @@ extension EndpointHandlers {
         ) { operations in
             try emulator.modifyRecords(
                 operations,
-                in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+                in: DatabaseAddress(input.path),
                 zoneID: request.zoneID,
                 atomic: request.atomic,
                 desiredKeys: request.desiredKeys,
@@ -77,7 +77,7 @@ extension EndpointHandlers {
                 numbersAsStrings: request.numbersAsStrings ?? false,
                 resultsLimit: request.resultsLimit
             ),
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         let reply = Components.Schemas.FetchRecordChangesResponse(

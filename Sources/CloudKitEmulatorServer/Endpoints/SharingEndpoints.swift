@@ -8,7 +8,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let results = try emulator.resolveShares(
             request.shortGUIDs,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(results: results))))
@@ -18,7 +18,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let results = try emulator.acceptShares(
             request.shortGUIDs,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(results: results))))

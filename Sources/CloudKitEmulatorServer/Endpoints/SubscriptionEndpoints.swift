@@ -8,7 +8,7 @@ extension EndpointHandlers {
         _ input: Operations.ListSubscriptions.Input
     ) async throws -> Operations.ListSubscriptions.Output {
         let subscriptions = try emulator.listSubscriptions(
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(subscriptions: subscriptions))))
@@ -20,7 +20,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let subscriptions = try emulator.lookupSubscriptions(
             request.subscriptions.map(\.subscriptionID),
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(subscriptions: subscriptions))))
@@ -32,7 +32,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let subscriptions = try emulator.modifySubscriptions(
             request.operations,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(subscriptions: subscriptions))))

@@ -31,7 +31,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let users = try emulator.discoverUsers(
             request.lookupInfos,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(users: users))))
@@ -41,7 +41,7 @@ extension EndpointHandlers {
         _ input: Operations.DiscoverAllUsers.Input
     ) async throws -> Operations.DiscoverAllUsers.Output {
         let users = try emulator.discoverAllUsers(
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(users: users))))
@@ -56,7 +56,7 @@ extension EndpointHandlers {
         let users = try emulator.lookupUsers(
             request.users,
             by: \.emailAddress,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
@@ -67,7 +67,7 @@ extension EndpointHandlers {
         let users = try emulator.lookupUsers(
             request.users,
             by: \.userRecordName,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
@@ -75,7 +75,7 @@ extension EndpointHandlers {
 
     func lookupContacts(_ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output {
         let users = try emulator.discoverAllUsers(
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))

@@ -6,7 +6,7 @@ import OpenAPISwiftRuntime
 extension EndpointHandlers {
     func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output {
         let page = try emulator.listZones(
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         let reply = Components.Schemas.ListZonesResponse(
@@ -21,7 +21,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let zones = try emulator.lookupZones(
             request.zones,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(zones: zones))))
@@ -31,7 +31,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let zones = try emulator.modifyZones(
             request.operations,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             as: caller
         )
         return .ok(.init(body: .json(.init(zones: zones))))
@@ -43,7 +43,7 @@ extension EndpointHandlers {
         let request = try input.body.json
         let page = try emulator.fetchZoneListChanges(
             since: request.metaSyncToken,
-            in: DatabaseAddress(input.path.container, input.path.environment, input.path.database),
+            in: DatabaseAddress(input.path),
             resultsLimit: request.resultsLimit,
             as: caller
         )
