@@ -111,7 +111,7 @@ extension CloudKitEmulatorServer {
         )
         // The rules answer at once. Only a fault can make them wait, and then they give up when the client does, and when the
         // server stops.
-        let connection = faults.areThereAny ? Connection.of(channel) : nil
+        let connection = faults.areThereAny ? await Connection.of(channel) : nil
         let response: HTTPResponse
         let responseBody: HTTPBody?
         do {

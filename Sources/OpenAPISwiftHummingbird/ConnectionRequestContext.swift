@@ -72,7 +72,7 @@ package final class Connection: Sendable {
     private static let known = Mutex<[ObjectIdentifier: Connection]>([:])
 
     /// The connection of a channel.
-    package static func of(_ channel: any Channel) -> Connection {
+    package static func of(_ channel: any Channel) async -> Connection {
         let id = ObjectIdentifier(channel)
         let (connection, isNew) = known.withLock { known in
             if let connection = known[id] { return (connection, false) }
@@ -81,11 +81,14 @@ package final class Connection: Sendable {
             return (connection, true)
         }
         if isNew {
-            _ = channel.pipeline.addHandler(InputCloseHandler(connection), position: .first)
             channel.closeFuture.whenComplete { _ in
                 connection.close()
                 _ = known.withLock { $0.removeValue(forKey: id) }
             }
+            // A channel that takes no handlers any more is closed, which is known by the line above.
+            try? await channel.pipeline.addHandler(InputCloseHandler(connection), position: .first).get()
+            // A client that went away with its request still on the way did so before the handler could see it.
+            if await channel.isInputClosed { connection.close() }
         }
         return connection
     }

@@ -75,7 +75,7 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
             guard let channel = (context as? any ConnectionRequestContext)?.channel else {
                 return try await answer(request, metadata: metadata, by: handler)
             }
-            let connection = Connection.of(channel)
+            let connection = await Connection.of(channel)
             return try await connection.withCancellationOnClose {
                 try await answer(request, metadata: metadata, by: handler, on: connection)
             }

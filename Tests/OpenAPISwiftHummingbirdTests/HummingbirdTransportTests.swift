@@ -121,6 +121,30 @@ struct HummingbirdTransportTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(10))) func aClientThatLeavesWithItsRequestCancelsTheHandler() async throws {
+        let router = Router(context: OperationRequestContext.self)
+        try HummingbirdTransport(router).register(
+            { _, _, _ in
+                // Without end but for the client's going.
+                let (stream, sender) = AsyncStream<Void>.makeStream()
+                defer { sender.finish() }
+                for await _ in stream {}
+                return (HTTPResponse(status: .ok), HTTPBody(Task.isCancelled ? "cancelled" : "not cancelled"))
+            },
+            method: .get,
+            path: "/wait"
+        )
+        try await withRunningServer(of: router) { url async throws in
+            for _ in 0..<20 {
+                let request = "GET /wait HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
+                let answer = try await rawAnswer(to: request, at: url, endsInput: true)
+                // The request and its end mostly come together.
+                #expect(answer.isEmpty || answer.hasSuffix("cancelled"))
+                #expect(!answer.hasSuffix("not cancelled"))
+            }
+        }
+    }
+
     @Test func whatIsNoRequestIsAnsweredByBadRequestAndTheEndOfTheConnection() async throws {
         let router = Router()
         try HummingbirdTransport(router).registerText("pet", method: .get, path: "/pet")

@@ -11,18 +11,19 @@ import Foundation
 /// Sends bytes to a server on this machine and returns all it answers until it closes the connection.
 ///
 /// No HTTP library stands between, so the bytes may be wrong in any way.
-func rawAnswer(to text: String, at url: URL) async throws -> String {
+/// With `endsInput` the client says, together with the last of the bytes, that no more will come.
+func rawAnswer(to text: String, at url: URL, endsInput: Bool = false) async throws -> String {
     let port = UInt16(url.port ?? 0)
     let bytes = Array(text.utf8)
     return try await withCheckedThrowingContinuation { continuation in
         // The calls block, which no task may do.
         Thread.detachNewThread {
-            continuation.resume(with: Result { try exchange(bytes, port: port) })
+            continuation.resume(with: Result { try exchange(bytes, port: port, endsInput: endsInput) })
         }
     }
 }
 
-private func exchange(_ bytes: [UInt8], port: UInt16) throws -> String {
+private func exchange(_ bytes: [UInt8], port: UInt16, endsInput: Bool) throws -> String {
     #if canImport(Glibc) || canImport(Musl)
         let kind = Int32(SOCK_STREAM.rawValue)
     #else
@@ -48,6 +49,7 @@ private func exchange(_ bytes: [UInt8], port: UInt16) throws -> String {
         if count <= 0 { break }
         sent += count
     }
+    if endsInput { shutdown(descriptor, Int32(SHUT_WR)) }
     var answer: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
