@@ -1,7 +1,8 @@
 /// Strings met before in the same input, found again by their bytes.
 ///
 /// Pages of records have the same keys, names and types over and over. Handing out the string made before saves making and freeing one
-/// each time: a direct-mapped table, in which a newcomer takes the place of the string that had it.
+/// each time. Each string has two places in the table where it may be, and a newcomer pushes out the older of the two that are there:
+/// with one place, two strings that are met in turns would push each other out for ever.
 final class RepeatedStrings {
     /// Longer strings are not worth comparing.
     static let maximumCount = 64
@@ -13,6 +14,13 @@ final class RepeatedStrings {
         var first: UInt64
         var last: UInt64
         var string: String
+
+        /// Whether a text with these first and last bytes spells the string.
+        @inline(__always)
+        func isSpelled(by text: JSONReader.Text, _ first: UInt64, _ last: UInt64) -> Bool {
+            count == text.count && self.first == first && self.last == last
+                && (count <= 16 || RepeatedStrings.isEqual(start, text.start, count: count))
+        }
     }
 
     private let entries: UnsafeMutablePointer<Entry>
@@ -40,20 +48,18 @@ final class RepeatedStrings {
     @inline(__always)
     func string(of text: JSONReader.Text, limit: Bytes) -> String {
         let (first, last) = JSONKeys.ends(of: text.start, count: text.count, limit: limit)
-        let entry = entries + (JSONKeys.hash(first, last, text.count) & (Self.slots - 1))
-        if entry.pointee.count == text.count, entry.pointee.first == first, entry.pointee.last == last,
-            text.count <= 16 || Self.isEqual(entry.pointee.start, text.start, count: text.count)
-        {
-            return entry.pointee.string
-        }
+        let entry = entries + (JSONKeys.hash(first, last, text.count) & (Self.slots - 2))
+        if entry[0].isSpelled(by: text, first, last) { return entry[0].string }
+        if entry[1].isSpelled(by: text, first, last) { return entry[1].string }
         let string = JSONReader.newString(of: text)
-        entry.pointee = Entry(start: text.start, count: text.count, first: first, last: last, string: string)
+        entry[1] = entry[0]
+        entry[0] = Entry(start: text.start, count: text.count, first: first, last: last, string: string)
         return string
     }
 
     /// Compares what lies between the first and the last eight bytes.
     @inline(__always)
-    private static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
+    fileprivate static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
         var offset = 8
         while offset < count - 8 {
             guard (left + min(offset, count - 8)).word == (right + min(offset, count - 8)).word else { return false }
