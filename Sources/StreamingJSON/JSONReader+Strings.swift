@@ -60,11 +60,16 @@ extension JSONReader {
     }
 
     /// The bytes between the quotes of a string that has been checked; good as long as its reader.
+    @usableFromInline
     package struct Text {
         var start: Bytes
         var count: Int
         var hasEscapes: Bool
         var isASCII: Bool
+
+        /// How many bytes base64 of this length stands for, or up to three more.
+        @usableFromInline
+        var base64Capacity: Int { count / 4 * 3 + 3 }
     }
 
     /// Hands the bytes that a text of base64 stands for to a closure.
@@ -74,32 +79,34 @@ extension JSONReader {
     ///   - isCanonical: Becomes `false` when the same bytes would be written in another way.
     ///   - body: Gets the bytes.
     /// - Returns: What `body` gives, or `nil` when the text is no base64.
+    @inlinable
     package func withBase64<R>(
         of text: Text,
         isCanonical: inout Bool,
         _ body: (UnsafeBufferPointer<UInt8>) -> R
     ) -> R? {
-        guard !text.hasEscapes else {
-            var plain = string(of: text)
-            return plain.withUTF8 { Self.decodeBase64($0, isCanonical: &isCanonical, body) }
-        }
-        return Self.decodeBase64(
-            UnsafeBufferPointer(start: text.start, count: text.count),
-            isCanonical: &isCanonical,
-            body
-        )
-    }
-
-    private static func decodeBase64<R>(
-        _ text: UnsafeBufferPointer<UInt8>,
-        isCanonical: inout Bool,
-        _ body: (UnsafeBufferPointer<UInt8>) -> R
-    ) -> R? {
-        isCanonical = isCanonical && Base64.isCanonical(text)
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count / 4 * 3 + 3) { output -> R? in
-            guard let count = Base64.decode(text, into: output) else { return nil }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.base64Capacity) { output -> R? in
+            guard let count = decodeBase64(text, into: output, isCanonical: &isCanonical) else { return nil }
             return body(UnsafeBufferPointer(rebasing: output[..<count]))
         }
+    }
+
+    /// Writes the bytes that a text of base64 stands for; `output` has room for all of them.
+    @usableFromInline
+    func decodeBase64(
+        _ text: Text,
+        into output: UnsafeMutableBufferPointer<UInt8>,
+        isCanonical: inout Bool
+    ) -> Int? {
+        func decode(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+            isCanonical = isCanonical && Base64.isCanonical(text)
+            return Base64.decode(text, into: output)
+        }
+        guard !text.hasEscapes else {
+            var plain = string(of: text)
+            return plain.withUTF8(decode)
+        }
+        return decode(UnsafeBufferPointer(start: text.start, count: text.count))
     }
 
     /// Checks a string, whose quote is the next byte, and steps over it.

@@ -95,19 +95,39 @@ extension JSONReader {
         return tag
     }
 
-    /// Enters an object of a value and its type, up to the value. ``endTagged(_:_:as:)`` reads the rest.
+    /// How an object of a value and its type is spelled where there is no white space in it, as services send it.
+    package struct TaggedSpelling: Sendable {
+        let start: StaticString
+        let end: StaticString
+
+        /// - Parameters:
+        ///   - start: What stands before the value, such as `{"value":`; at least eight bytes.
+        ///   - end: What stands behind it, such as `,"type":"STRING"}`; at least eight bytes.
+        package init(_ start: StaticString, _ end: StaticString) {
+            self.start = start
+            self.end = end
+        }
+    }
+
+    /// Enters an object of a value and its type, up to the value. ``endTagged(_:_:as:spelled:)`` reads the rest.
     ///
     /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a table.
     ///
-    /// - Parameter keys: The keys of the value and of the type.
+    /// - Parameters:
+    ///   - keys: The keys of the value and of the type.
+    ///   - spelling: How the object is most likely spelled.
     /// - Returns: Whether the reader is in front of the value. If not, go back to where it was.
     @inline(__always)
-    package mutating func beginTagged(_ keys: JSONKeys) -> Bool {
-        guard remainingDepth > 0, skip(ASCII.leftBrace), skipString(keys.table.entries), skip(ASCII.colon) else {
-            return false
-        }
+    package mutating func beginTagged(_ keys: JSONKeys, spelled spelling: TaggedSpelling) -> Bool {
+        guard remainingDepth > 0 else { return false }
+        guard skip(spelling.start) || beginTagged(keys) else { return false }
         remainingDepth &-= 1
         return true
+    }
+
+    @inline(never)
+    private mutating func beginTagged(_ keys: JSONKeys) -> Bool {
+        skip(ASCII.leftBrace) && skipString(keys.table.entries) && skip(ASCII.colon)
     }
 
     /// Reads the type that stands behind a value, and the end of their object.
@@ -116,14 +136,24 @@ extension JSONReader {
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
     ///   - tag: The place of the type that there should be.
+    ///   - spelling: How the object is most likely spelled.
     /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front of the object.
     @inline(__always)
-    package mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys, as tag: Int) -> Bool {
-        guard skip(ASCII.comma), skipString(keys.table.entries + 1), skip(ASCII.colon),
-            skipString(tags.table.entries + tag), skip(ASCII.rightBrace)
-        else { return false }
+    package mutating func endTagged(
+        _ keys: JSONKeys,
+        _ tags: JSONKeys,
+        as tag: Int,
+        spelled spelling: TaggedSpelling
+    ) -> Bool {
+        guard skip(spelling.end) || endTagged(keys, tags, as: tag) else { return false }
         remainingDepth &+= 1
         return true
+    }
+
+    @inline(never)
+    private mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys, as tag: Int) -> Bool {
+        skip(ASCII.comma) && skipString(keys.table.entries + 1) && skip(ASCII.colon)
+            && skipString(tags.table.entries + tag) && skip(ASCII.rightBrace)
     }
 
     /// Reads a string and the type behind it.
@@ -132,15 +162,21 @@ extension JSONReader {
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
     ///   - tag: The place of the type that there should be.
+    ///   - spelling: How the object is most likely spelled.
     /// - Returns: The string; `nil`, with the reader where it was, for an object of another shape or type.
     /// - Throws: A ``JSONError`` where the string is none.
-    package mutating func readTaggedText(_ keys: JSONKeys, _ tags: JSONKeys, as tag: Int) throws(JSONError) -> Text? {
+    package mutating func readTaggedText(
+        _ keys: JSONKeys,
+        _ tags: JSONKeys,
+        as tag: Int,
+        spelled spelling: TaggedSpelling
+    ) throws(JSONError) -> Text? {
         let start = position
-        if beginTagged(keys) {
+        if beginTagged(keys, spelled: spelling) {
             skipWhitespace()
             if cursor < end, cursor.pointee == ASCII.quote {
                 let text = try scanString()
-                if endTagged(keys, tags, as: tag) { return text }
+                if endTagged(keys, tags, as: tag, spelled: spelling) { return text }
             }
         }
         rewind(to: start)
@@ -153,23 +189,41 @@ extension JSONReader {
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
     ///   - tag: The place of the type that there should be.
+    ///   - spelling: How the object is most likely spelled.
     /// - Returns: The number; `nil`, with the reader where it was, for an object of another shape or type.
     /// - Throws: A ``JSONError`` where the number is none.
     package mutating func readTaggedNumber(
         _ keys: JSONKeys,
         _ tags: JSONKeys,
-        as tag: Int
+        as tag: Int,
+        spelled spelling: TaggedSpelling
     ) throws(JSONError) -> Number? {
         let start = position
-        if beginTagged(keys) {
+        if beginTagged(keys, spelled: spelling) {
             skipWhitespace()
             if cursor < end, cursor.pointee == ASCII.minus || ASCII.zero...ASCII.nine ~= cursor.pointee {
                 let number = try scanNumber()
-                if endTagged(keys, tags, as: tag) { return number }
+                if endTagged(keys, tags, as: tag, spelled: spelling) { return number }
             }
         }
         rewind(to: start)
         return nil
+    }
+
+    /// Steps over a piece of JSON, of eight bytes or more, if it comes next spelled like this.
+    @inline(__always)
+    private mutating func skip(_ piece: StaticString) -> Bool {
+        let count = piece.utf8CodeUnitCount
+        guard end - cursor >= count, count >= 8 else { return false }
+        let spelled = piece.utf8Start
+        var offset = 0
+        while offset < count &- 8 {
+            guard (cursor + offset).word == (spelled + offset).word else { return false }
+            offset &+= 8
+        }
+        guard (cursor + (count &- 8)).word == (spelled + (count &- 8)).word else { return false }
+        cursor += count
+        return true
     }
 
     /// Steps over a byte of the structure if it comes next.
