@@ -85,6 +85,22 @@ public struct Record: Hashable, Sendable {
     private var sharing: Box<Sharing>?
     private var hadFields = WireNote(false)
 
+    /// The value of a field; `nil` when the record does not have it. Assigning `nil` removes the field from this value and
+    /// leaves it alone at the service; assign ``FieldValue/null`` to clear it there.
+    public subscript(name: String) -> FieldValue? {
+        get { fields[name] }
+        set { fields[name] = newValue }
+    }
+
+    /// Whether the record was deleted, `deleted`. Writing `"deleted":false` needs an assignment of `false`.
+    public var isDeleted: Bool {
+        get { deleted ?? false }
+        set { deleted = newValue }
+    }
+}
+
+// The initialisers call the one that the compiler makes, as it alone does not copy the record when it is done.
+extension Record {
     /// Makes a record to be saved.
     ///
     /// - Parameters:
@@ -106,27 +122,16 @@ public struct Record: Hashable, Sendable {
         isDeleted: Bool? = nil,
         zoneID: ZoneID? = nil
     ) {
-        self.recordName = recordName
-        self.recordType = recordType
-        self.recordChangeTag = recordChangeTag
-        self.fields = fields
-        self.created = created
-        self.modified = modified
-        self.zone = zoneID.map(Box.init)
-        self.deleted = isDeleted
-    }
-
-    /// The value of a field; `nil` when the record does not have it. Assigning `nil` removes the field from this value and
-    /// leaves it alone at the service; assign ``FieldValue/null`` to clear it there.
-    public subscript(name: String) -> FieldValue? {
-        get { fields[name] }
-        set { fields[name] = newValue }
-    }
-
-    /// Whether the record was deleted, `deleted`. Writing `"deleted":false` needs an assignment of `false`.
-    public var isDeleted: Bool {
-        get { deleted ?? false }
-        set { deleted = newValue }
+        self.init(
+            recordName: recordName,
+            recordType: recordType,
+            recordChangeTag: recordChangeTag,
+            fields: fields,
+            created: created,
+            modified: modified,
+            zone: zoneID.map(Box.init),
+            deleted: isDeleted
+        )
     }
 }
 
@@ -236,18 +241,25 @@ extension Record: JSONBackedCodable {
     /// Reads a record dictionary.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var isError = false
-        try self.init(json: &reader, stops: false, isError: &isError)
+        self = try Self.read(json: &reader, stops: false, isError: &isError)
     }
 
     /// Reads a record dictionary; with `stops` it ends in its midst, `isError` set, when it turns out to be an error
     /// dictionary.
-    init(json reader: inout JSONReader, stops: Bool, isError: inout Bool) throws(JSONError) {
-        try self.init(json: &reader, stops: stops, isError: &isError) { (reader) throws(JSONError) in
+    fileprivate static func read(
+        json reader: inout JSONReader,
+        stops: Bool,
+        isError: inout Bool
+    ) throws(JSONError) -> Record {
+        var record = Record(recordName: nil)
+        try record.readMembers(json: &reader, stops: stops, isError: &isError) { (reader) throws(JSONError) in
             try Fields(json: &reader)
         }
+        // Copying a record costs as much as reading three of its fields.
+        return consume record
     }
 
-    /// Reads a record dictionary, but for its fields, which a closure reads.
+    /// Reads a record dictionary into this record, which is empty, but for its fields, which a closure reads.
     ///
     /// - Parameters:
     ///   - reader: In front of the dictionary.
@@ -256,13 +268,12 @@ extension Record: JSONBackedCodable {
     ///   - readFields: Reads the object of the fields, in front of which the reader is, and gives those to keep here.
     /// - Throws: What the closure throws, and ``JSONError`` where the dictionary is not a record's.
     @inline(__always)
-    package init(
+    package mutating func readMembers(
         json reader: inout JSONReader,
         stops: Bool,
         isError: inout Bool,
         readFields: (inout JSONReader) throws(JSONError) -> Fields
     ) throws(JSONError) {
-        self.init(recordName: nil)
         try reader.beginObject()
         let keys = Self.keys
         while let key = try reader.nextKey(in: keys) {
@@ -426,12 +437,12 @@ extension RecordResult: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
         var isError = false
-        let record = try Record(json: &reader, stops: true, isError: &isError)
+        let record = try Record.read(json: &reader, stops: true, isError: &isError)
         if isError {
             reader.rewind(to: start)
             self = .failure(try RecordError(json: &reader))
         } else {
-            self = .record(record)
+            self = .record(consume record)
         }
     }
 
