@@ -105,8 +105,13 @@ extension Result where Success == Record, Failure == CloudKitError {
 extension CloudKitError {
     /// A failed item of a response.
     init(_ error: RecordError, requested name: String?, in origin: ResponseOrigin) {
+        self = CloudKitError(error, requested: name).from(origin)
+    }
+
+    /// A failed item of a response, of whichever request.
+    init(_ error: RecordError, requested name: String?) {
         let name = error.recordName ?? name
-        self = CloudKitError(error.response, item: name.map { .record(name: $0) }).from(origin)
+        self.init(error.response, item: name.map { .record(name: $0) })
     }
 
     fileprivate static func missingResult(count: Int, of expected: Int) -> CloudKitError {

@@ -102,10 +102,7 @@ extension CloudKitDatabase {
             let reply = try await service.reply(to: "queryRecords", reading: TypedRecords<Model>.self) { client in
                 try await client.queryRecords(input).ok.headers.xAppleRequestUUID
             }
-            return (
-                reply.body.results.map { $0.result(requested: nil, in: reply.origin) },
-                reply.body.continuationMarker
-            )
+            return (reply.body.results(in: reply.origin), reply.body.continuationMarker)
         }
     }
 

@@ -287,6 +287,7 @@ extension FieldElement where Self: FixedWidthInteger {
         var list: [Self] = []
         let isRead = reader.readPlainInt64s { number in
             guard let value = Self(exactly: number) else { return false }
+            if list.isEmpty { list.reserveCapacity(4) }
             list.append(value)
             return true
         }

@@ -34,7 +34,7 @@ public struct FieldReader: ~Copyable {
     init(json: UnsafeMutablePointer<JSONReader>, table: FieldTable) {
         self.json = json
         self.table = table
-        record = [:]
+        record = Record.Fields()
     }
 
     /// Takes fields that have been read.

@@ -70,7 +70,7 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         @usableFromInline let isSaved: Bool
 
         @inlinable
-        init(record: Record, model: Model, isSaved: Bool, saved: Content? = nil) {
+        init(record: consuming Record, model: consuming Model, isSaved: Bool, saved: Content? = nil) {
             self.record = record
             self.model = model
             self.isSaved = isSaved

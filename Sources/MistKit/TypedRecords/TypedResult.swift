@@ -1,35 +1,74 @@
 public import StreamingJSON
 
-/// One item of a response's `records`, but for the model that its fields are read into.
-@usableFromInline
-enum RecordItem {
-    /// A record whose fields have been read, with those that its type does not know.
-    case record(Record)
-    /// An error dictionary.
-    case failure(RecordError)
-    /// A record that is not what its type says.
-    case unreadable(CloudKitError)
+/// The records of a response, read straight into models: what ``CloudKitRecord/readItems(from:)`` gives.
+public struct TypedItems<Model: CloudKitRecord>: Sendable {
+    /// The items, each a record or why there is none.
+    @usableFromInline var results: [Result<StoredRecord<Model>, CloudKitError>] = []
+    /// Where those stand that failed. Their errors do not know yet which request they are from.
+    @usableFromInline var failures: [Int] = []
 
-    /// Reads an item.
+    // All of this is compiled for the model. So what does not depend on it is elsewhere, and the record is read where it is, as
+    // copying one costs as much as reading three of its fields.
+    @inlinable
+    init(json reader: inout JSONReader) throws(JSONError) {
+        try reader.beginArray()
+        while try reader.nextElement() {
+            var record = Record(recordName: nil)
+            var model: Model?
+            var failure = try record.readItem(json: &reader, of: Model.self, table: Model.fieldTable) {
+                (fields) throws(FieldError) in model = try Model(fields: &fields)
+            }
+            if failure == nil {
+                if let model = consume model {
+                    let content = StoredRecord.Content(
+                        record: consume record,
+                        model: consume model,
+                        isSaved: true
+                    )
+                    results.append(.success(StoredRecord(content)))
+                    continue
+                }
+                failure = .unreadable(record, as: Model.self, FieldError("it has no fields"), field: -1)
+            }
+            if let failure {
+                failures.append(results.count)
+                results.append(.failure(failure))
+            }
+        }
+    }
+
+    /// The items, whose errors say which request they are from.
+    func results(in origin: ResponseOrigin) -> [Result<StoredRecord<Model>, CloudKitError>] {
+        var results = results
+        for index in failures {
+            results[index] = results[index].result(requested: nil, in: origin)
+        }
+        return results
+    }
+}
+
+extension Record {
+    /// Reads an item of a response's `records` into this record, which is empty, but for its fields, which go into a model.
     ///
     /// - Parameters:
     ///   - reader: In front of the item.
     ///   - model: The type of the records.
     ///   - table: The fields of the type.
     ///   - readModel: Takes the fields.
+    /// - Returns: Why there is no such record: the service's error, or what of it is not what its type says.
     /// - Throws: A ``JSONError`` where the item is no object, or the grammar of JSON is broken.
     @usableFromInline
-    init(
+    mutating func readItem(
         json reader: inout JSONReader,
         of model: any CloudKitRecord.Type,
         table: FieldTable,
         readModel: (inout FieldReader) throws(FieldError) -> Void
-    ) throws(JSONError) {
+    ) throws(JSONError) -> CloudKitError? {
         let start = reader.position
         var isError = false
         var hasFields = false
         var failure: (error: FieldError, field: Int)?
-        let record = try Record(json: &reader, stops: true, isError: &isError) { (json) throws(JSONError) in
+        try readMembers(json: &reader, stops: true, isError: &isError) { (json) throws(JSONError) in
             hasFields = true
             let place = json.position
             try json.beginObject()
@@ -54,98 +93,50 @@ enum RecordItem {
         }
         if isError {
             reader.rewind(to: start)
-            self = .failure(try RecordError(json: &reader))
-            return
+            return CloudKitError(try RecordError(json: &reader), requested: nil)
         }
-        if let type = record.recordType, type != model.recordType {
+        if let type = recordType, type != model.recordType {
             failure = (FieldError("its record type is \(type)"), -1)
-        } else if record.recordName == nil {
+        } else if recordName == nil {
             failure = (FieldError("it has no record name"), -1)
         } else if !hasFields {
-            var fields = FieldReader([:], table: table)
+            var fields = FieldReader(Record.Fields(), table: table)
             do {
                 try readModel(&fields)
             } catch {
                 failure = (error, fields.current)
             }
         }
-        if let failure {
-            self = .unreadable(.unreadable(record, as: model, failure.error, field: failure.field))
-        } else {
-            self = .record(record)
-        }
+        return failure.map { .unreadable(self, as: model, $0.error, field: $0.field) }
     }
 }
 
-/// One item of a response's `records`, read straight into a model: the record, or why there is none.
-@usableFromInline
-struct TypedResult<Model: CloudKitRecord>: JSONReadable, BatchItemResult, Sendable {
-    @usableFromInline
-    enum Content: Sendable {
-        case record(StoredRecord<Model>)
-        case failure(RecordError)
-        case unreadable(CloudKitError)
-    }
-
-    @usableFromInline let content: Content
-
-    @inlinable
-    init(json reader: inout JSONReader) throws(JSONError) {
-        var model: Model?
-        let item = try RecordItem(json: &reader, of: Model.self, table: Model.fieldTable) {
-            (fields) throws(FieldError) in model = try Model(fields: &fields)
-        }
-        switch item {
-        case .record(let record):
-            content =
-                if let model = model.take() {
-                    .record(StoredRecord(StoredRecord.Content(record: record, model: model, isSaved: true)))
-                } else {
-                    .unreadable(.unreadable(record, as: Model.self, FieldError("it has no fields"), field: -1))
-                }
-        case .failure(let error):
-            content = .failure(error)
-        case .unreadable(let error):
-            content = .unreadable(error)
-        }
-    }
-
+extension Result: BatchItemResult where Success: NamedRecord, Failure == CloudKitError {
     var recordName: String? {
-        switch content {
-        case .record(let record): return record.recordName
-        case .failure(let error): return error.recordName
-        case .unreadable(let error):
+        switch self {
+        case .success(let record): return record.recordName
+        case .failure(let error):
             guard case .record(let name)? = error.item else { return nil }
             return name
         }
     }
 
-    func result(
-        requested name: String?,
-        in origin: ResponseOrigin
-    ) -> Result<StoredRecord<Model>, CloudKitError> {
-        switch content {
-        case .record(let record): .success(record)
-        case .failure(let error): .failure(CloudKitError(error, requested: name, in: origin))
-        case .unreadable(let error): .failure(error.from(origin))
-        }
+    func result(requested name: String?, in origin: ResponseOrigin) -> Self {
+        mapError { error in (error.item == nil ? error.about(name) : error).from(origin) }
     }
 }
+
+/// A record of whatever type that has a name.
+protocol NamedRecord: Sendable {
+    var recordName: String { get }
+}
+
+extension StoredRecord: NamedRecord {}
 
 extension JSONError {
     /// Whether the error is one of the grammar, after which nothing that follows can be trusted.
     fileprivate var isBrokenJSON: Bool {
         [.malformed, .unexpectedEnd, .invalidUTF8, .depthLimitExceeded].contains(code)
-    }
-}
-
-/// The records of a response, read straight into models: what ``CloudKitRecord/readItems(from:)`` gives.
-public struct TypedItems<Model: CloudKitRecord>: Sendable {
-    @usableFromInline let results: [TypedResult<Model>]
-
-    @inlinable
-    init(json reader: inout JSONReader) throws(JSONError) {
-        results = try reader.read()
     }
 }
 
@@ -165,14 +156,22 @@ extension CloudKitRecord {
 struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
     private static var keys: JSONKeys { recordsKeys }
 
-    var results: [TypedResult<Model>] = []
-    var continuationMarker: String?
+    private var items: TypedItems<Model>?
+    private(set) var continuationMarker: String?
+
+    /// The records, each with the item that failed in its place, which does not know yet which request it is from.
+    var results: [Result<StoredRecord<Model>, CloudKitError>] { items?.results ?? [] }
+
+    /// The records, each with the item that failed in its place.
+    func results(in origin: ResponseOrigin) -> [Result<StoredRecord<Model>, CloudKitError>] {
+        items?.results(in: origin) ?? []
+    }
 
     init(json reader: inout JSONReader) throws(JSONError) {
         try reader.beginObject()
         while let key = try reader.nextKey(in: Self.keys) {
             switch key {
-            case 0: results = try reader.readNullIfPresent() ? [] : try Model.readItems(from: &reader).results
+            case 0: items = try reader.readNullIfPresent() ? nil : try Model.readItems(from: &reader)
             case 1: continuationMarker = try reader.readNullIfPresent() ? nil : try reader.readString()
             default: try reader.skipValue()
             }
@@ -196,9 +195,7 @@ public func readTypedRecords<Model: CloudKitRecord>(
 ) throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
     do {
         let origin = ResponseOrigin(operation: "queryRecords", requestUUID: nil)
-        return try JSONReader.read(TypedRecords<Model>.self, from: bytes).results.map {
-            $0.result(requested: nil, in: origin)
-        }
+        return try JSONReader.read(TypedRecords<Model>.self, from: bytes).results(in: origin)
     } catch {
         throw CloudKitError(error, operation: "queryRecords")
     }
