@@ -36,17 +36,20 @@ struct RecordProperty {
     /// The variable that the value is read into.
     func variable(_ index: Int) -> String { "value\(index)" }
 
-    /// What the property gets after all fields were read.
-    func assignment(_ index: Int) -> String {
+    /// The constant that holds what the property gets after all fields were read.
+    func constant(_ index: Int) -> String { "property\(index)" }
+
+    /// What the property gets.
+    func result(_ index: Int) -> String {
         let variable = isJSON ? "\(variable(index))?.value" : variable(index)
         // Even with a default value: a field that was cleared must come back as nothing.
-        if isOptional { return "self.\(name) = \(variable)" }
+        if isOptional { return variable }
         if let defaultValue {
             let value = defaultValue.contains(" ") ? "(\(defaultValue))" : defaultValue
-            return "self.\(name) = \(variable) ?? \(value)"
+            return "\(variable) ?? \(value)"
         }
-        if isList, !isJSON { return "self.\(name) = \(variable) ?? []" }
-        return "self.\(name) = try reader.required(\(variable), \(index))"
+        if isList, !isJSON { return "\(variable) ?? []" }
+        return "try reader.required(\(variable), \(index))"
     }
 
     /// The call that writes it.

@@ -77,12 +77,18 @@ struct ExpansionTests {
                                 try reader.skip()
                             }
                         }
-                        self.givenName = try reader.required(value0, 0)
-                        self.age = value1
-                        self.tags = value2 ?? []
-                        self.score = value3 ?? 1.5
-                        self.note = value4
-                        self.settings = try reader.required(value5?.value, 5)
+                        let property0: String = try reader.required(value0, 0)
+                        let property1: Int? = value1
+                        let property2: [String] = value2 ?? []
+                        let property3: Swift.Double = value3 ?? 1.5
+                        let property4: String? = value4
+                        let property5: [String: Int] = try reader.required(value5?.value, 5)
+                        self.givenName = property0
+                        self.age = property1
+                        self.tags = property2
+                        self.score = property3
+                        self.note = property4
+                        self.settings = property5
                     }
                     func write(fields writer: inout MistKit.FieldWriter) {
                         writer.write(0, self.givenName)
@@ -134,8 +140,10 @@ struct ExpansionTests {
                                 try reader.skip()
                             }
                         }
-                        self.latitude = try reader.required(value0, 0)
-                        self.longitude = try reader.required(value1, 1)
+                        let property0: Double = try reader.required(value0, 0)
+                        let property1: Double = try reader.required(value1, 1)
+                        self.latitude = property0
+                        self.longitude = property1
                     }
                     public func write(fields writer: inout MistKit.FieldWriter) {
                         writer.write(0, self.latitude)
