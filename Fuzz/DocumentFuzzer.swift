@@ -538,7 +538,7 @@ enum DocumentFuzzer {
                 continue
             }
             totals.outputs += 1
-            if written < samples, test.isSample {
+            if written < samples {
                 written += 1
                 let folder: URL = output.appendingPathComponent("case-\(number)")
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -564,8 +564,6 @@ struct Case {
     private var twin: [UInt8]?
     let files: [String: [UInt8]]
     private let configuration: GeneratorConfiguration
-    /// Whether the compiler could be asked about the output: it is the whole of the document.
-    let isSample: Bool
 
     init(number: Int, seeds: [Value]) {
         self.number = number
@@ -594,8 +592,6 @@ struct Case {
         if random.chance(10) { configuration.filter = DocumentFilter(tags: ["one"], paths: ["/a"], schemas: ["A"]) }
         configuration.splitsByTag = random.chance(4)
         self.configuration = configuration
-        // Private declarations are of no use to a client in another file.
-        isSample = configuration.accessModifier != .private && configuration.accessModifier != .fileprivate
     }
 
     /// The output, or nothing where the generator refuses the document with an error.

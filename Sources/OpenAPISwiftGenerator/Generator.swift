@@ -84,9 +84,9 @@ public enum AccessModifier: String, Hashable, Sendable, CaseIterable {
     case package
     /// For use inside the module.
     case `internal`
-    /// As `private`; everything then stands in one file.
+    /// For use inside one file; everything then stands in the first.
     case `fileprivate`
-    /// For use inside one file; everything then stands in one file.
+    /// As `fileprivate`, which is also what is written inside of types.
     case `private`
 }
 

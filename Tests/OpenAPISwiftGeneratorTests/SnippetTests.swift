@@ -91,10 +91,52 @@ struct SnippetTests {
         let generation = Generation(schemas: "    E: {type: string, enum: [a, b]}", access: access)
         let file: String = access == .private || access == .fileprivate ? "Types.swift" : "Types+Schemas.swift"
         let word: String = access == .internal ? "" : "\(access.rawValue) "
-        #expect(generation.contains("\(word)enum E: Swift.String", in: file))
+        // What is private in a type is hidden from those that stand beside it.
+        let innerWord: String = access == .private ? "fileprivate " : word
+        #expect(generation.contains("\(innerWord)enum E: Swift.String", in: file))
         #expect(generation.files[file]?.contains("@frozen") == (access == .public || access == .package))
         #expect(generation.contains("\(word)enum Components {", in: "Types.swift"))
         #expect(generation.contains("\(word)protocol APIProtocol: Sendable {}", in: "Types.swift"))
+    }
+
+    @Test(arguments: [AccessModifier.fileprivate, .private])
+    func whatOneFileSeesStandsInOneFile(access: AccessModifier) throws {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    post:
+                      operationId: a
+                      requestBody: {required: true, content: {multipart/form-data: {schema: {$ref: '#/components/schemas/A'}}}}
+                      responses:
+                        '200':
+                          description: The same.
+                          content: {multipart/form-data: {schema: {$ref: '#/components/schemas/A'}}}
+                components:
+                  schemas: {A: {type: object, properties: {a: {type: string}}}}
+                """,
+            modes: [.types, .client, .server],
+            access: access,
+            configure: { $0.splitsByTag = true }
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.files.keys.sorted() == GeneratorConfiguration.Mode.allCases.flatMap(Generator.fileNames).sorted()
+        )
+        let text = try #require(generation.files["Types.swift"])
+        let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }
+        let once = [
+            "import StreamingJSON", "import HTTPTypes", "import FoundationEssentials",
+            "@_spi(Generated) @_exported public import OpenAPISwiftRuntime",
+            "fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {",
+            "\(access.rawValue) struct Client: APIProtocol {", "fileprivate func registerHandlers(",
+        ]
+        for line in once { #expect(lines.filter { $0 == line }.count == 1, "\(line)") }
+        for (name, text) in generation.files where name != "Types.swift" {
+            #expect(!text.contains("import"), "\(name)")
+        }
     }
 
     // MARK: Objects
@@ -456,7 +498,9 @@ struct SnippetTests {
 
     @Test(arguments: [
         ("{type: string}", "public"), ("{type: array, items: {$ref: '#/components/schemas/A'}}", "public"),
-        ("{$ref: '#/components/schemas/A'}", "internal"),
+        ("{$ref: '#/components/schemas/A'}", "internal"), ("{$ref: '#/components/schemas/Text'}", "public"),
+        ("{$ref: '#/components/schemas/Again'}", "public"), ("{$ref: '#/components/schemas/List'}", "public"),
+        ("{$ref: '#/components/schemas/Any'}", "internal"),
     ])
     func whoeverSeesAJSONBodySeesThatItsTypeIsWritten(schema: String, level: String) {
         let generation = Generation(
@@ -465,7 +509,12 @@ struct SnippetTests {
                 info: {title: Test, version: "1"}
                 paths: {}
                 components:
-                  schemas: {A: {type: object, properties: {a: {type: string}}}}
+                  schemas:
+                    A: {type: object, properties: {a: {type: string}}}
+                    Any: {}
+                    Text: {type: string}
+                    Again: {$ref: '#/components/schemas/Text'}
+                    List: {type: array, items: {type: object, properties: {a: {type: string}}}}
                   requestBodies: {B: {content: {application/json: {schema: \(schema)}}}}
                 """
         )

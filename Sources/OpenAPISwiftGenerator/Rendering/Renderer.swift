@@ -60,14 +60,20 @@ private struct Output {
     private(set) var text: String = ""
     private var depth = 0
     private let access: AccessModifier
-    /// Written before declarations; nothing for the level that needs no word.
-    private let accessText: String
+    /// Written before declarations; nothing for the level that needs no word. What is private in a type is hidden from the types
+    /// beside it, so inside of types the word for the same reach is `fileprivate`.
+    private var accessText: String {
+        switch access {
+        case .public, .package, .fileprivate: "\(access.rawValue) "
+        case .internal: ""
+        case .private: depth == 0 ? "private " : "fileprivate "
+        }
+    }
     /// Requirements of a protocol carry no access level.
     private var isInProtocol = false
 
     init(access: AccessModifier) {
         self.access = access
-        accessText = access == .internal ? "" : "\(access.rawValue) "
         text.reserveCapacity(1 << 16)
     }
 
@@ -89,7 +95,7 @@ private struct Output {
     mutating func add(_ declaration: Declaration) {
         switch declaration {
         case .type(let type): add(type)
-        case .alias(let documentation, let attributes, let name, let target):
+        case .alias(let documentation, let attributes, let name, let target, _):
             lines(documentation)
             for attribute in attributes { line(attribute) }
             line("\(accessText)typealias \(name) = \(target)")

@@ -2,6 +2,8 @@
 struct ClientTranslator {
     let components: OperationTranslator.TranslatedComponents
     let operations: [TranslatedOperation]
+    /// How multipart bodies are written and read.
+    let multipart: [Declaration]
     let imports: [SwiftImport]
 
     var file: SwiftFile {
@@ -14,11 +16,7 @@ struct ClientTranslator {
         where response.hasOwnType && used.contains(response.path) {
             declarations.append(decoder(of: response))
         }
-        declarations += TranslatedMultipart.extensions(
-            writing: operations.compactMap(\.body),
-            reading: operations.flatMap(\.responses).compactMap(\.body)
-        )
-        return SwiftFile(name: "Client.swift", imports: imports, declarations: declarations)
+        return SwiftFile(name: "Client.swift", imports: imports, declarations: declarations + multipart)
     }
 
     // MARK: The client

@@ -509,7 +509,13 @@ struct OperationTranslator {
             coding: .json,
             type: type
         )
-        return TranslatedBody(path: path, cases: [item], isJSONBody: true)
+        let isForeign: Bool = type.isOptional || content[0].schema.map(types.isForeign) == true
+        return TranslatedBody(
+            path: path,
+            cases: [item],
+            isJSONBody: true,
+            conformances: isForeign ? "StreamingJSON" : nil
+        )
     }
 
     private mutating func jsonType(
@@ -553,7 +559,9 @@ struct OperationTranslator {
         let path: String = "\(place.path).\(name)"
         if let body = jsonBody(of: content, path: path, prefix: name, isResponse: isResponse, in: &place) {
             let target: String = "OpenAPISwiftRuntime.JSONBody<\(body.cases[0].type.text)>"
-            place.declarations.append(.alias(documentation: nil, name: name, target: target))
+            place.declarations.append(
+                .alias(documentation: nil, name: name, target: target, conformancesOf: body.conformances)
+            )
             return body
         }
         return translate(content, named: name, isResponse: isResponse, in: &place)
@@ -758,7 +766,8 @@ struct OperationTranslator {
                 .alias(
                     documentation: isComponent ? response.documentation : nil,
                     name: escaped(name),
-                    target: "OpenAPISwiftRuntime.\(target)"
+                    target: "OpenAPISwiftRuntime.\(target)",
+                    conformancesOf: body?.conformances
                 )
             )
             return model

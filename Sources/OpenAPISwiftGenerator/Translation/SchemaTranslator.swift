@@ -125,6 +125,15 @@ struct SchemaTranslator {
         }
     }
 
+    /// Whether a schema is, by whatever names, a type of the standard library: of those StreamingJSON says how they are read.
+    func isForeign(_ schema: Schema) -> Bool {
+        switch schemas.resolvedShape(of: schema) {
+        case .array: true
+        case .scalar(let type): type.isMemberScalar && type != .date
+        default: false
+        }
+    }
+
     /// What a component's alias stands for; `nil` when the component is a type of its own.
     private func aliasedType(of schema: Schema) -> SwiftType? {
         simpleType(of: schema)

@@ -2,6 +2,8 @@
 struct ServerTranslator {
     let components: OperationTranslator.TranslatedComponents
     let operations: [TranslatedOperation]
+    /// How multipart bodies are written and read.
+    let multipart: [Declaration]
     let imports: [SwiftImport]
 
     var file: SwiftFile {
@@ -14,11 +16,7 @@ struct ServerTranslator {
         where response.hasOwnType && used.contains(response.path) {
             declarations.append(encoder(of: response))
         }
-        declarations += TranslatedMultipart.extensions(
-            writing: operations.flatMap(\.responses).compactMap(\.body),
-            reading: operations.compactMap(\.body)
-        )
-        return SwiftFile(name: "Server.swift", imports: imports, declarations: declarations)
+        return SwiftFile(name: "Server.swift", imports: imports, declarations: declarations + multipart)
     }
 
     // MARK: Registration

@@ -28,22 +28,17 @@ extension SwiftFile {
     }
 }
 
-/// Whether the text of a type mentions a module, or needs what the module says of a type that is not its own.
-private func uses(_ module: String, _ type: String, countsConformances: Bool) -> Bool {
-    if type.contains("\(module).") { return true }
-    guard countsConformances, module == "StreamingJSON" else { return false }
-    // A JSON body asks that its value can be read and written; of the types of others StreamingJSON says so.
-    return ["JSONBody<", "JSONResponse<"].contains { (name: String) in
-        type.split(separator: name).dropFirst().contains { (value: Substring) in
-            value.hasPrefix("Swift.") || value.hasPrefix("[") || value.hasSuffix("?>")
-        }
-    }
-}
-
 /// A declaration. The access level is the same for all and is added in rendering.
 indirect enum Declaration: Sendable {
     case type(TypeDeclaration)
-    case alias(documentation: String?, attributes: [String] = [], name: String, target: String)
+    /// A module that says of a type which is not its own what the target asks of it, is exposed without being mentioned.
+    case alias(
+        documentation: String?,
+        attributes: [String] = [],
+        name: String,
+        target: String,
+        conformancesOf: String? = nil
+    )
     case property(PropertyDeclaration)
     case function(FunctionDeclaration)
     case enumCase(documentation: String?, text: String)
@@ -55,14 +50,13 @@ indirect enum Declaration: Sendable {
 
 extension Declaration {
     fileprivate func exposes(_ module: String, countsConformances: Bool) -> Bool {
-        func uses(_ type: String) -> Bool {
-            OpenAPISwiftGenerator.uses(module, type, countsConformances: countsConformances)
-        }
+        func uses(_ type: String) -> Bool { type.contains("\(module).") }
         switch self {
         case .type(let type):
             let inherits: Bool = countsConformances && type.inherits.contains(where: uses)
             return inherits || type.members.contains { $0.exposes(module, countsConformances: countsConformances) }
-        case .alias(_, _, _, let target): return uses(target)
+        case .alias(_, _, _, let target, let conformances):
+            return uses(target) || (countsConformances && conformances == module)
         case .property(let property): return property.access == .standard && uses(property.type)
         case .function(let function):
             guard function.access == .standard else { return false }

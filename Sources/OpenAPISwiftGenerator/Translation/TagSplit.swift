@@ -176,7 +176,7 @@ extension Declaration {
     fileprivate var name: String? {
         switch self {
         case .type(let type): type.name.filter { $0 != "`" }
-        case .alias(_, _, let name, _): name.filter { $0 != "`" }
+        case .alias(_, _, let name, _, _): name.filter { $0 != "`" }
         default: nil
         }
     }

@@ -71,6 +71,8 @@ struct TranslatedBody: Sendable {
     var cases: [Case]
     /// Whether the enum is the runtime's, which one JSON type needs no more than.
     var isJSONBody: Bool = false
+    /// The module that says how the type of such a body is read and written; `nil` where the type itself does.
+    var conformances: String?
 }
 
 /// A response and its parts.

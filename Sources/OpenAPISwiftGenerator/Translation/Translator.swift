@@ -46,11 +46,12 @@ struct Translator {
                 )
                 let split = TagSplit(document: document, names: names, operations: operations)
                 let types: [SwiftFile] = configuration.splitsByTag ? split.split(translator.files) : translator.files
-                files += merged(types.map(\.withExtensions))
+                files += types.map(\.withExtensions)
             case .client:
                 let translator = ClientTranslator(
                     components: operationTranslator.components,
                     operations: operations,
+                    multipart: multipart(of: operations, for: .client),
                     imports: imports(for: .client)
                 )
                 files.append(translator.file)
@@ -58,25 +59,55 @@ struct Translator {
                 let translator = ServerTranslator(
                     components: operationTranslator.components,
                     operations: operations,
+                    multipart: multipart(of: operations, for: .server),
                     imports: imports(for: .server)
                 )
                 files.append(translator.file)
             }
         }
-        return files
+        return isInOneFile ? merged(files) : files
     }
 
-    /// Private declarations are seen in one file only, so all go into the first and the others stay empty.
-    private func merged(_ files: [SwiftFile]) -> [SwiftFile] {
+    /// Private declarations are seen in one file only.
+    private var isInOneFile: Bool {
         switch configuration.accessModifier {
-        case .public, .package, .internal: return files
-        case .fileprivate, .private:
-            let names: [String] = files.map(\.name).filter { !$0.hasPrefix(TagSplit.fileNamePrefix) }
-            var result: [SwiftFile] = names.map { SwiftFile(name: $0, imports: [], declarations: []) }
-            result[0].imports = files[0].imports
-            result[0].declarations = files.flatMap(\.declarations)
-            return result
+        case .public, .package, .internal: false
+        case .fileprivate, .private: true
         }
+    }
+
+    /// Everything in the first file, and the others empty; those of tags, whose names nobody was promised, are gone.
+    private func merged(_ files: [SwiftFile]) -> [SwiftFile] {
+        var result: [SwiftFile] = files.filter { !$0.name.hasPrefix(TagSplit.fileNamePrefix) }
+            .map { SwiftFile(name: $0.name, imports: [], declarations: []) }
+        guard !result.isEmpty else { return [] }
+        for item in files.flatMap(\.imports) {
+            if let index = result[0].imports.firstIndex(where: { $0.module == item.module }) {
+                if item.isReexported { result[0].imports[index].isReexported = true }
+                if item.isWhole { result[0].imports[index].isWhole = true }
+            } else {
+                result[0].imports.append(item)
+            }
+        }
+        result[0].declarations = files.flatMap(\.declarations)
+        return result
+    }
+
+    /// The extensions by which the file of a mode writes and reads multipart bodies. A client writes those of requests and a
+    /// server reads them; where both stand in one file, the first has the extensions of both.
+    private func multipart(
+        of operations: [TranslatedOperation],
+        for mode: GeneratorConfiguration.Mode
+    ) -> [Declaration] {
+        let modes: Set<GeneratorConfiguration.Mode> =
+            isInOneFile ? configuration.modes.subtracting([.types]) : [mode]
+        guard mode == modes.min() else { return [] }
+        let requests: [TranslatedBody] = operations.compactMap(\.body)
+        let responses: [TranslatedBody] = operations.flatMap(\.responses).compactMap(\.body)
+        return TranslatedMultipart.extensions(
+            writing: (modes.contains(.client) ? requests : []) + (modes.contains(.server) ? responses : []),
+            reading: (modes.contains(.client) ? responses : []) + (modes.contains(.server) ? requests : [])
+        )
     }
 
     private func imports(for kind: ImportKind) -> [SwiftImport] {
