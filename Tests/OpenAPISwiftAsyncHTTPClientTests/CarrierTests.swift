@@ -56,6 +56,20 @@ struct CarrierTests {
     }
 
     @Test(arguments: Carrier.allCases)
+    func aQueryArrivesWithItsBody(carrier: Carrier) async throws {
+        try await carrier.withServer(handlers: registerQuery) { caller async throws in
+            let fields: HTTPFields = [.contentType: "application/json"]
+            for body in [HTTPBody("{}"), HTTPBody("{}", length: .unknown), streamed([0x7B, 0x7D], length: .known(2))] {
+                let answer = try await caller.answer(.query, "/shelf", fields: fields, body: body)
+                #expect(answer.summary == "200 QUERY {}")
+            }
+            let other = try await caller.answer(.post, "/shelf", fields: fields, body: "{}")
+            #expect(other.status == 405)
+            #expect(other.fields[.allow] == "QUERY")
+        }
+    }
+
+    @Test(arguments: Carrier.allCases)
     func chunksPassWhileTheRequestStillRuns(carrier: Carrier) async throws {
         let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         try await carrier.withServer(handlers: registerEcho) { caller async throws in

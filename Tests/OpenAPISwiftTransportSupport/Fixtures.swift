@@ -6,6 +6,18 @@ package func registerEcho(on transport: any ServerTransport) throws {
     try transport.register({ _, body, _ in (HTTPResponse(status: .ok), body) }, method: .post, path: "/echo")
 }
 
+/// Registers `QUERY /shelf`, which answers with the method and the text it gets.
+package func registerQuery(on transport: any ServerTransport) throws {
+    try transport.register(
+        { request, body, _ in
+            let text = try await String(collecting: body ?? HTTPBody(), upTo: 100)
+            return (HTTPResponse(status: .ok), HTTPBody("\(request.method) \(text)"))
+        },
+        method: .query,
+        path: "/shelf"
+    )
+}
+
 /// A body that comes in chunks.
 package func streamed(_ bytes: [UInt8], length: HTTPBody.Length) -> HTTPBody {
     let (stream, continuation) = AsyncStream<HTTPBody.ByteChunk>.makeStream()

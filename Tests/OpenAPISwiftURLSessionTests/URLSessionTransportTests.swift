@@ -54,6 +54,16 @@ struct URLSessionTransportTests {
         }
     }
 
+    @Test func aQueryArrivesWithItsBody() async throws {
+        try await withCaller(registerQuery) { caller async throws in
+            let fields: HTTPFields = [.contentType: "application/json"]
+            for body in [HTTPBody("{}"), HTTPBody("{}", length: .unknown)] {
+                let answer = try await caller.answer(.query, "/shelf", fields: fields, body: body)
+                #expect(answer.summary == "200 QUERY {}")
+            }
+        }
+    }
+
     @Test func aResponseIsReadWhileItArrives() async throws {
         let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         func register(_ transport: any ServerTransport) throws {
