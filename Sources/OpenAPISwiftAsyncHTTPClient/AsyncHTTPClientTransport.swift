@@ -169,7 +169,7 @@ extension HTTPClientResponse {
 ///
 /// The client takes chunks as fast as they come until its event loop says that the connection takes no more. Chunks that come faster than
 /// the event loop runs would pile up; so after each mebibyte the loops are waited for.
-private struct PacedBuffers: AsyncSequence, Sendable {
+struct PacedBuffers: AsyncSequence, Sendable {
 
     let body: HTTPBody
     let eventLoops: any EventLoopGroup

@@ -166,10 +166,8 @@ extension Response {
 
 extension ResponseBodyWriter {
 
-    @concurrent fileprivate mutating func write(
-        chunksOf body: HTTPBody,
-        on eventLoop: (any EventLoop)?
-    ) async throws {
+    /// Writes a whole body, as fast as the connection and the event loop behind it take the chunks.
+    @concurrent mutating func write(chunksOf body: HTTPBody, on eventLoop: (any EventLoopGroup)?) async throws {
         var count = 0
         for try await chunk in body {
             try await write(ByteBuffer(bytes: chunk))
@@ -177,7 +175,7 @@ extension ResponseBodyWriter {
             // Chunks that come faster than the loop runs would pile up before it can say that the connection takes no more.
             if count >= 1 << 20 {
                 count = 0
-                try await eventLoop?.submit {}.get()
+                try await eventLoop?.any().submit {}.get()
             }
         }
         // A stream that ends because it was cancelled is not the whole body.
