@@ -129,6 +129,16 @@ struct RequestBodyTests {
         #expect(caseName(try await read(contentType, #"{"text":"t"}"#)) == name)
     }
 
+    @Test func xmlIsBytesWhateverItsSchemaIs() async throws {
+        let text = "<?xml version='1.0'?>\n<note text=\"é\">  <!-- \"weight\" --> </note>\n"
+        #expect(try await sent(.xml(HTTPBody(text))).body == text)
+        guard case .xml(let body) = try await read("application/xml; charset=utf-8", HTTPBody(text)) else {
+            Issue.record("the content type names another case")
+            return
+        }
+        #expect(try await String(collecting: body, upTo: 1024) == text)
+    }
+
     @Test(
         arguments: [
             "application/json; foo=bar", "application/json;FOO=bar", "application/json; charset=utf-8; foo=bar",
