@@ -97,6 +97,8 @@ public final class CloudKitEmulator: Sendable {
     let bell = PushBell()
     let assetKey: AssetKey
     private let database: any DatabaseWriter
+    /// The calls that are under way, and whether there will be no further ones.
+    private let use = Mutex((calls: 0, isClosed: false))
 
     /// Opens the storage, or makes it when it does not exist.
     ///
@@ -130,13 +132,37 @@ public final class CloudKitEmulator: Sendable {
         }
     }
 
-    /// Closes the storage. The emulator cannot be used afterwards; one that is simply dropped loses nothing either.
+    /// Closes the storage; one that is simply dropped loses nothing either.
+    ///
+    /// Calls that are under way end as they would have, and the last of them closes the storage. Every later call is an
+    /// `INTERNAL_ERROR`.
     public func close() throws(EmulatorError) {
+        let isIdle = use.withLock { use in
+            use.isClosed = true
+            return use.calls == 0
+        }
+        guard isIdle else { return }
         do {
             try database.close()
         } catch {
             throw EmulatorError(.internalError, "the emulator's storage cannot be closed: \(error)")
         }
+    }
+
+    /// Uses the storage, which stays open meanwhile.
+    private func withDatabase<Value>(_ body: (any DatabaseWriter) throws -> Value) throws -> Value {
+        try use.withLock { (use) throws(EmulatorError) in
+            guard !use.isClosed else { throw EmulatorError(.internalError, "the emulator is closed") }
+            use.calls += 1
+        }
+        defer {
+            let isLast = use.withLock { use in
+                use.calls -= 1
+                return use.isClosed && use.calls == 0
+            }
+            if isLast { try? database.close() }
+        }
+        return try body(database)
     }
 }
 
@@ -154,7 +180,7 @@ extension CloudKitEmulator {
     /// Reads from one state of the database.
     func read<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
         do {
-            return try database.read(body)
+            return try withDatabase { try $0.read(body) }
         } catch {
             throw EmulatorError(wrapping: error)
         }
@@ -171,7 +197,7 @@ extension CloudKitEmulator {
 
     /// The same, with whatever error `body` throws.
     func writeUnwrapped<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try database.write(body)
+        try withDatabase { try $0.write(body) }
     }
 }
 

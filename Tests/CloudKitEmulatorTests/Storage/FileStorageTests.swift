@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import Foundation
+import Synchronization
 import Testing
 
 struct FileStorageTests {
@@ -9,6 +10,32 @@ struct FileStorageTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try body(folder.appending(path: "emulator.sqlite").path)
+    }
+
+    @Test func anEmulatorMayBeClosedWhileItAnswers() throws {
+        let emulator = Mutex<CloudKitEmulator?>(nil)
+        // The clock is asked in the midst of a call.
+        let closing = try CloudKitEmulator {
+            try? emulator.withLock { $0 }?.close()
+            return Date(timeIntervalSince1970: 1_700_000_000)
+        }
+        func lookUp() throws -> String {
+            let address = DatabaseAddress(World.container, .development, .public)
+            let lookups = [RecordLookup(recordName: "A")]
+            return try closing.lookupRecords(lookups, in: address, as: .anonymous).records.map(summary).joined()
+        }
+        #expect(try lookUp() == "A! NOT_FOUND Record not found")
+        let user = try closing.createUser()
+        emulator.withLock { $0 = closing }
+        let saved = try closing.modifyRecords(
+            [.note(.create, "A")],
+            in: DatabaseAddress(World.container, .development, .public),
+            as: .user(user)
+        )
+        #expect(saved.records.map(summary) == ["A@1 {}"])
+        try closing.close()
+        emulator.withLock { $0 = nil }
+        #expect(refusal { try lookUp() } == "INTERNAL_ERROR the emulator is closed")
     }
 
     @Test func everythingIsThereAgainWhenTheFileIsOpenedAgain() throws {
