@@ -125,9 +125,9 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await service.reply(to: "lookupRecords", reading: TypedRecords<Model>.self) { client in
+            return try await service.capturedReply(to: "lookupRecords") { client in
                 try await client.lookupRecords(input).ok.headers.xAppleRequestUUID
-            }.map(\.results)
+            }.read(TypedRecords<Model>.self).map(\.results)
         }
     }
 

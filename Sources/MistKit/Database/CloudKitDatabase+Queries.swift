@@ -1,5 +1,6 @@
 import CloudKitWebServices
 import OpenAPISwiftRuntime
+import StreamingJSON
 
 extension CloudKitDatabase {
     /// Finds the records that match a query, fetching page after page while you go through them.
@@ -43,15 +44,9 @@ extension CloudKitDatabase {
             desiredKeys: desiredKeys,
             pageSize: pageSize,
             startingAt: marker
-        ) { (input) async throws(CloudKitError) in
-            let reply = try await service.reply(to: "queryRecords") { client in
-                let response = try await client.queryRecords(input).ok
-                return (try response.body.json, response.headers.xAppleRequestUUID)
-            }
-            return (
-                (reply.body.records ?? []).map { Result($0, in: reply.origin) },
-                reply.body.continuationMarker
-            )
+        ) { (reply) throws(CloudKitError) in
+            let reply = try reply.read(Components.Schemas.QueryRecordsResponse.self)
+            return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
         }
     }
 
@@ -98,15 +93,13 @@ extension CloudKitDatabase {
             desiredKeys: desiredKeys,
             pageSize: pageSize,
             startingAt: marker
-        ) { (input) async throws(CloudKitError) in
-            let reply = try await service.reply(to: "queryRecords", reading: TypedRecords<Model>.self) { client in
-                try await client.queryRecords(input).ok.headers.xAppleRequestUUID
-            }
+        ) { (reply) throws(CloudKitError) in
+            let reply = try reply.read(TypedRecords<Model>.self)
             return (reply.body.results(in: reply.origin), reply.body.continuationMarker)
         }
     }
 
-    /// The records of a query, whose pages a closure sends for and reads.
+    /// The records of a query, whose pages a closure reads.
     private func recordSequence<Model: Sendable>(
         _ recordQuery: RecordQuery,
         inZone zone: ZoneID?,
@@ -114,8 +107,8 @@ extension CloudKitDatabase {
         desiredKeys: [String]?,
         pageSize: Int?,
         startingAt marker: String?,
-        fetchPage:
-            @escaping @Sendable (Operations.QueryRecords.Input) async throws(CloudKitError) -> (
+        read:
+            @escaping @Sendable (CapturedReply) throws(CloudKitError) -> (
                 [Result<Model, CloudKitError>], marker: String?
             )
     ) -> RecordSequence<Model> {
@@ -124,24 +117,57 @@ extension CloudKitDatabase {
                 if let pageSize, pageSize < 1 {
                     throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
                 }
-                let (results, next) = try await fetchPage(
-                    Operations.QueryRecords.Input(
-                        path: path,
-                        body: .json(
-                            .init(
-                                query: recordQuery,
-                                zoneID: zoneWide ? nil : zone,
-                                zoneWide: zoneWide ? true : nil,
-                                resultsLimit: pageSize,
-                                desiredKeys: desiredKeys,
-                                continuationMarker: marker
-                            )
+                let input = Operations.QueryRecords.Input(
+                    path: path,
+                    body: .json(
+                        .init(
+                            query: recordQuery,
+                            zoneID: zoneWide ? nil : zone,
+                            zoneWide: zoneWide ? true : nil,
+                            resultsLimit: pageSize,
+                            desiredKeys: desiredKeys,
+                            continuationMarker: marker
                         )
                     )
                 )
-                return RecordPage(results: results, marker: next.flatMap { $0.isEmpty ? nil : $0 })
+                let reply = try await service.capturedReply(to: "queryRecords") { client in
+                    try await client.queryRecords(input).ok.headers.xAppleRequestUUID
+                }
+                return RecordSequence.Arrival(marker: whole(continuationMarker(in: reply.bytes))) {
+                    () throws(CloudKitError) in
+                    let (results, next) = try read(reply)
+                    return RecordPage(results: results, marker: whole(next))
+                }
             },
             startMarker: marker
         )
     }
 }
+
+/// Where the next page of a query begins, as the body of a response says it: found without taking the records apart.
+///
+/// - Parameter body: The body.
+/// - Returns: The marker; `nil` after the last page, and where the body is not what it should be, which reading it tells.
+private func continuationMarker(in body: ArraySlice<UInt8>) -> String? {
+    let keys = continuationMarkerKeys
+    let marker = try? JSONReader.withReader(over: body.span) { (reader) throws(JSONError) -> String? in
+        var marker: String?
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: keys) {
+            if key == 0, try reader.peekKind() == .string {
+                marker = try reader.readString()
+            } else {
+                try reader.skipValue()
+            }
+        }
+        return marker
+    }
+    return marker.flatMap { $0 }
+}
+
+/// A marker that says something.
+private func whole(_ marker: String?) -> String? {
+    marker.flatMap { $0.isEmpty ? nil : $0 }
+}
+
+private let continuationMarkerKeys = JSONKeys("continuationMarker")

@@ -8,8 +8,8 @@
 /// // POST .../records/query  {"query":{"recordType":"Note"},"continuationMarker":"EgY..."}   after 200 records
 /// ```
 ///
-/// While you work on the records of a page, the next one is fetched, and no more than that one: what waits in memory is two pages,
-/// however many records there are. Leaving the loop ends the request that is under way.
+/// While you work on the records of a page, the next one is fetched and read, and no more than that one: what waits in memory is two
+/// pages, however many records there are. Leaving the loop ends the request that is under way.
 ///
 /// Going through it again asks the service again. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at
 /// the next record, at once when it waits for a page.
@@ -26,8 +26,15 @@
 /// ### With the items that failed
 /// - ``results``
 public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
-    /// A page after a marker, or the first one.
-    let fetchPage: @Sendable (_ marker: String?) async throws(CloudKitError) -> RecordPage<Model>
+    /// A page that has come, and whose records are not taken apart yet.
+    struct Arrival: Sendable {
+        /// Where the next page begins, so that it can be sent for at once; `nil` when this is the last one.
+        var marker: String?
+        var read: @Sendable () throws(CloudKitError) -> RecordPage<Model>
+    }
+
+    /// The page after a marker, or the first one.
+    let fetchPage: @Sendable (_ marker: String?) async throws(CloudKitError) -> Arrival
     let startMarker: String?
 
     /// The same records a page at a time, with a marker after each to go on from later.
@@ -137,8 +144,8 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         public struct Iterator: AsyncIteratorProtocol {
             enum State {
                 case after(marker: String?)
-                /// The page after the marker is on its way.
-                case fetching(PageAhead<RecordPage<Model>>, after: String)
+                /// The page after the marker is on its way, and read when it has come.
+                case fetching(PageAhead<Arrival>, reading: PageAhead<RecordPage<Model>>, after: String)
                 /// The last page said that the next one begins where it did itself.
                 case stuck
                 case finished
@@ -163,35 +170,49 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 isolation actor: isolated (any Actor)?
             ) async throws(CloudKitError) -> RecordPage<Model>? {
                 let marker: String?
-                let page: RecordPage<Model>
+                let arrival: Arrival
+                let reading: PageAhead<RecordPage<Model>>?
                 let present = state
                 state = .finished
                 switch present {
                 case .after(let next):
                     if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
                     marker = next
-                    page = try await records.fetchPage(next)
-                case .fetching(let ahead, let next):
+                    arrival = try await records.fetchPage(next)
+                    reading = nil
+                case .fetching(let ahead, let beingRead, let next):
                     marker = next
-                    page = try await ahead.page(of: "queryRecords")
+                    arrival = try await ahead.page(of: "queryRecords")
+                    reading = beingRead
                 case .stuck:
                     throw .endlessPages(operation: "queryRecords")
                 case .finished:
                     return nil
                 }
-                guard let next = page.marker else { return page }
-                if next == marker {
-                    if page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
-                    state = .stuck
-                } else if fetchesAhead {
-                    let ahead = PageAhead { [fetchPage = records.fetchPage] () async throws(CloudKitError) in
-                        try await fetchPage(next)
-                    }
-                    state = .fetching(ahead, after: next)
+                // The next page is sent for before this one is taken apart.
+                let following = following(arrival.marker, after: marker)
+                let page: RecordPage<Model>
+                if let reading {
+                    page = try await reading.page(of: "queryRecords")
                 } else {
-                    state = .after(marker: next)
+                    page = try arrival.read()
                 }
+                if case .stuck = following, page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
+                state = following
                 return page
+            }
+
+            private func following(_ next: String?, after marker: String?) -> State {
+                guard let next else { return .finished }
+                if next == marker { return .stuck }
+                guard fetchesAhead else { return .after(marker: next) }
+                let ahead = PageAhead { [fetchPage = records.fetchPage] () async throws(CloudKitError) in
+                    try await fetchPage(next)
+                }
+                let reading = PageAhead { () async throws(CloudKitError) in
+                    try await ahead.page(of: "queryRecords").read()
+                }
+                return .fetching(ahead, reading: reading, after: next)
             }
         }
     }

@@ -40,26 +40,19 @@ final class CapturedBody: Sendable {
     }
 }
 
-extension CloudKitService {
-    /// Calls the generated client and reads the response's body as another type than its own.
+/// A response whose body has come and is not read yet.
+struct CapturedReply: Sendable {
+    let operation: String
+    let requestUUID: String?
+    let bytes: ArraySlice<UInt8>
+
+    /// Reads the body.
     ///
-    /// - Parameters:
-    ///   - operation: The operation's name.
-    ///   - type: What to read the body as.
-    ///   - body: Calls the client, and gives the request's uuid from the header fields.
+    /// - Parameter type: What to read it as.
     /// - Returns: The body.
-    /// - Throws: What the client throws, and an error of code `decoding` where the body is not such a value.
-    func reply<Body: JSONReadable>(
-        to operation: String,
-        reading type: Body.Type,
-        _ body: (Client) async throws -> String?
-    ) async throws(CloudKitError) -> Reply<Body> {
-        let captured = CapturedBody()
-        let requestUUID = try await call(operation) { client in
-            try await CapturedBody.$current.withValue(captured) { try await body(client) }
-        }
+    /// - Throws: An error of code `decoding` where the body is not such a value.
+    func read<Body: JSONReadable>(_ type: Body.Type) throws(CloudKitError) -> Reply<Body> {
         do {
-            let bytes = captured.bytes
             let body = try JSONReader.withReader(over: bytes.span) { (reader) throws(JSONError) in
                 try reader.read(Body.self)
             }
@@ -70,5 +63,25 @@ extension CloudKitService {
             failure.requestUUID = requestUUID
             throw failure
         }
+    }
+}
+
+extension CloudKitService {
+    /// Calls the generated client, and keeps the response's body from it.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation's name.
+    ///   - body: Calls the client, and gives the request's uuid from the header fields.
+    /// - Returns: The response.
+    /// - Throws: What the client throws.
+    func capturedReply(
+        to operation: String,
+        _ body: (Client) async throws -> String?
+    ) async throws(CloudKitError) -> CapturedReply {
+        let captured = CapturedBody()
+        let requestUUID = try await call(operation) { client in
+            try await CapturedBody.$current.withValue(captured) { try await body(client) }
+        }
+        return CapturedReply(operation: operation, requestUUID: requestUUID, bytes: captured.bytes)
     }
 }

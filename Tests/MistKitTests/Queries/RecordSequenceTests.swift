@@ -1,8 +1,10 @@
+import Dispatch
 import Foundation
 import HTTPTypes
-import MistKit
 import OpenAPISwiftRuntime
 import Testing
+
+@testable import MistKit
 
 struct RecordSequenceTests {
     private static let pages = [
@@ -116,6 +118,26 @@ struct RecordSequenceTests {
         #expect(transport.sent.count <= 2)
     }
 
+    @Test func theNextPageIsSentForBeforeThePresentOneIsTakenApart() async throws {
+        // The first page cannot be read before the second one is sent for.
+        let isSent = DispatchSemaphore(value: 0)
+        let records = RecordSequence<String>(
+            fetchPage: { (marker) async throws(CloudKitError) in
+                guard marker == nil else {
+                    isSent.signal()
+                    return RecordSequence.Arrival(marker: nil) { RecordPage(results: [.success("b")]) }
+                }
+                return RecordSequence.Arrival(marker: "m") {
+                    isSent.wait()
+                    return RecordPage(results: [.success("a")], marker: "m")
+                }
+            },
+            startMarker: nil
+        )
+        let desk = Desk()
+        #expect(try await desk.names(of: records) == ["a", "b"])
+    }
+
     @Test func aPageSizeThatIsNoneIsRefusedLocally() async throws {
         let transport = FakeTransport(json: "{}")
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"), pageSize: 0)
@@ -123,6 +145,28 @@ struct RecordSequenceTests {
         #expect(error.code == .invalidArgument)
         #expect(error.httpStatus == nil)
         #expect(transport.sent.isEmpty)
+    }
+}
+
+/// Somebody with a thread of their own, who may wait without keeping others from it.
+private actor Desk {
+    private final class Executor: SerialExecutor {
+        private let queue = DispatchQueue(label: "desk")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+    }
+
+    private let executor = Executor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func names(of records: RecordSequence<String>) async throws -> [String] {
+        var names: [String] = []
+        for try await name in records { names.append(name) }
+        return names
     }
 }
 
