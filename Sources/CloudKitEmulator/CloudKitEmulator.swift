@@ -172,6 +172,10 @@ extension CloudKitEmulator {
     /// How many seconds the clock is ahead for the present task, for tests of clocks that are wrong.
     @TaskLocal package static var clockSkew = 0.0
 
+    /// Whether the present task only writes the records of replies as JSON. Then those that are wanted as they are stored are not taken
+    /// apart: they have their content as `Record.spelledContent`, and no fields.
+    @TaskLocal package static var repliesAreWritten = false
+
     /// The present, in whole milliseconds since 1970.
     var now: Int64 {
         clock().milliseconds + Int64(Self.clockSkew * 1000)

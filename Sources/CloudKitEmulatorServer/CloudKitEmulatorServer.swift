@@ -174,7 +174,9 @@ public struct CloudKitEmulatorServer: Sendable {
         return try await CloudKitEmulator.$assetHostAddress.withValue(exchange.assetHostURL) {
             try await EndpointHandlers.$caller.withValue(authentication.caller) {
                 try await EndpointHandlers.$address.withValue(exchange.serverAddress) {
-                    try await handler(request, json, parameters)
+                    try await CloudKitEmulator.$repliesAreWritten.withValue(true) {
+                        try await handler(request, json, parameters)
+                    }
                 }
             }
         }

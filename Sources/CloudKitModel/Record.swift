@@ -149,6 +149,7 @@ extension Record {
         var participants: [Participant]?
         var owner: Participant?
         var currentUserParticipant: Participant?
+        var spelledContent: JSONRawValue?
     }
 
     fileprivate var parts: Sharing {
@@ -208,6 +209,19 @@ extension Record {
     public var currentUserParticipant: Participant? {
         get { sharing?.value.currentUserParticipant }
         set { parts.currentUserParticipant = newValue }
+    }
+}
+
+// MARK: Spelled content
+
+extension Record {
+    /// Fields, and what else a record holds beside what the service keeps about it, as an object that is JSON already.
+    ///
+    /// A record with it is there to be written and not to be looked at: ``fields`` is empty, and what the object has stands nowhere else.
+    /// Who passes records on from a storage need not take them apart for that.
+    package var spelledContent: JSONRawValue? {
+        get { sharing?.value.spelledContent }
+        set { parts.spelledContent = newValue }
     }
 }
 
@@ -331,7 +345,11 @@ extension Record: JSONBackedCodable {
         writer.beginObject()
         otherKeys.write(0, "recordName", recordName, to: &writer)
         otherKeys.write(1, "recordType", recordType, to: &writer)
-        otherKeys.write(2, "fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
+        if let spelledContent {
+            writer.writeMembers(of: spelledContent)
+        } else {
+            otherKeys.write(2, "fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
+        }
         otherKeys.write(3, "pluginFields", pluginFields, to: &writer)
         otherKeys.write(4, "recordChangeTag", recordChangeTag, to: &writer)
         otherKeys.write(5, "created", created, to: &writer)

@@ -6,7 +6,8 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
     /// The value in UTF-8, spelled as it was found.
     public let bytes: [UInt8]
 
-    init(unchecked bytes: [UInt8]) {
+    /// Keeps bytes that are known to be one JSON value, without white space around it: what a writer made.
+    package init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
     }
 

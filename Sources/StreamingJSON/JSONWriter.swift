@@ -268,6 +268,21 @@ public struct JSONWriter: ~Copyable {
         value.bytes.withUnsafeBufferPointer { buffer.append($0) }
     }
 
+    /// Writes the members of an object that is JSON already into the object that the writer is in, as they are spelled.
+    ///
+    /// - Parameter object: An object without white space around it. None of its keys may be among those that are written beside it.
+    package mutating func writeMembers(of object: JSONRawValue) {
+        guard object.kind == .object, !isMerging else {
+            let message = isMerging ? "spelled members cannot be put in order" : "only an object has members"
+            return fail(JSONError(code: .notRepresentable, message: message))
+        }
+        let bytes = object.bytes
+        guard bytes.count > 2 else { return }
+        prepareKey()
+        bytes.withUnsafeBufferPointer { buffer.append(UnsafeBufferPointer(rebasing: $0[1..<bytes.count - 1])) }
+        place = .afterValue
+    }
+
     /// Writes bytes as a string of base64 (RFC 4648, section 4), padded.
     ///
     /// - Parameter bytes: The bytes.

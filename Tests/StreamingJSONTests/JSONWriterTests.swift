@@ -66,6 +66,22 @@ struct JSONWriterTests {
         )
     }
 
+    @Test func membersThatAreSpelledAlreadyStandAmongOthers() throws {
+        func object(with members: JSONRawValue, _ options: JSONWriter.Options = []) throws(JSONError) -> String {
+            try text(options) { writer in
+                writer.beginObject()
+                writer.writeMembers(of: members)
+                writer.key("last")
+                writer.write(1)
+                writer.writeMembers(of: members)
+                writer.endObject()
+            }
+        }
+        #expect(try object(with: JSONRawValue(parsing: #"{"a":1,"b":{}}"#)) == #"{"a":1,"b":{},"last":1,"a":1,"b":{}}"#)
+        #expect(try object(with: JSONRawValue(parsing: "{}")) == #"{"last":1}"#)
+        #expect(throws: JSONError.self) { try object(with: JSONRawValue(parsing: "[1]")) }
+    }
+
     @Test func stringsEscapeWhatTheyMust() throws {
         #expect(
             try text { $0.write("\"\\/\u{8}\u{C}\n\r\t\u{0}\u{1F}\u{7F}ä😀") } == #""\"\\/\b\f\n\r\t\u0000\u001f"#

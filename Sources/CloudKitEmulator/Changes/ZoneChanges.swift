@@ -268,10 +268,10 @@ extension CloudKitEmulator {
             WHERE zone = ? AND sequence \(isReversed ? "<" : ">") ?\(condition)
             ORDER BY sequence\(isReversed ? " DESC" : "") LIMIT ?
             """
-        return try Row.fetchAll(
-            db.cachedStatement(sql: sql),
-            arguments: [zone.id, start.position, limit]
-        ).map(RecordRow.init)
+        return try Array(
+            Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [zone.id, start.position, limit])
+                .map(RecordRow.init)
+        )
     }
 
     /// The number of records of one page.

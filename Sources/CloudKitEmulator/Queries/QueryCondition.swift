@@ -183,15 +183,15 @@ extension QueryCondition {
 
 extension QueryCondition {
     /// Whether the condition holds of a record.
-    func matches(_ candidate: QueryCandidate) -> Bool {
+    func matches(_ candidate: QueryCandidate) throws -> Bool {
         guard let subject else {
             guard case .containsTokens(let tokens, let all) = test else { return false }
-            let words = candidate.content.fields.reduce(into: Set<String>()) { words, field in
+            let words = try candidate.content().fields.reduce(into: Set<String>()) { words, field in
                 if case .string(let text) = field.value { words.formUnion(textTokens(in: text)) }
             }
             return all ? words.isSuperset(of: tokens) : !words.isDisjoint(with: tokens)
         }
-        guard let value = subject.value(in: candidate) else {
+        guard let value = try subject.value(in: candidate) else {
             return isNegated && unsettled.negationsMatchMissingFields
         }
         return holds(of: value) != isNegated

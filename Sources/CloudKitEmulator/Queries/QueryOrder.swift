@@ -51,15 +51,16 @@ struct QueryOrder {
     }
 
     /// Where a record stands.
-    func position(of candidate: QueryCandidate) -> QueryPosition {
+    func position(of candidate: QueryCandidate) throws -> QueryPosition {
         QueryPosition(
-            keys: sorts.map { sort in
+            keys: try sorts.map { sort in
                 switch sort.key {
                 case .subject(let subject):
-                    subject.value(in: candidate).flatMap { IndexValue.values(of: $0).first }
+                    try subject.value(in: candidate).flatMap { IndexValue.values(of: $0).first }
                 case .distance(let subject, let from):
                     .real(
-                        subject.value(in: candidate)?.locationValue.map { distance(from: from, to: $0) } ?? .infinity
+                        try subject.value(in: candidate)?.locationValue.map { distance(from: from, to: $0) }
+                            ?? .infinity
                     )
                 case .nothing: nil
                 }

@@ -84,11 +84,12 @@ extension CloudKitEmulator {
                 user: caller.userRecordName
             )
             let records = try found.prefix(limit).map { match in
-                if let zone = names[match.candidate.row.zone], isZoneWide || !zone.isDefault {
+                let candidate = match.candidate
+                if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
                     presentation.zoneID = zone.zoneID(in: ground)
                 }
                 return RecordResult.record(
-                    try presentation.record(match.candidate.row, content: match.candidate.content, schema: schema)
+                    try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
                 )
             }
             var page = RecordPage(records: records)
@@ -180,15 +181,12 @@ private struct QueryRun {
                 record: sorts <= 1 ? start.record : nil
             )
         }
-        let (sql, arguments) = access.statement(zones: zones)
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        var steps = try Steps(along: access, zones: zones, ahead: limit + 1, db)
         var page: [Match] = []
         var group: [Match] = []
         var groupKey: IndexValue?
-        var seen = Seen(isNeeded: access.canRepeat)
-        while let row = try rows.next() {
+        while let (key, row) = try steps.next() {
             if sorts > 1 {
-                let key = IndexValue.fromDatabaseValue(row[0])
                 if key != groupKey {
                     page += group.sorted { plan.order.precedes($0.position, $1.position) }
                     group.removeAll()
@@ -196,7 +194,7 @@ private struct QueryRun {
                     groupKey = key
                 }
             }
-            guard let match = try match(row[1], seen: &seen) else { continue }
+            guard let match = try match(row) else { continue }
             if sorts > 1 {
                 group.append(match)
             } else {
@@ -210,12 +208,10 @@ private struct QueryRun {
 
     /// Reads all records that the index leaves, and keeps the first of them in the order of the result.
     private func gathered() throws -> [Match] {
-        let (sql, arguments) = plan.access.statement(zones: zones)
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        var steps = try Steps(along: plan.access, zones: zones, ahead: limit + 1, db)
         var matches: [Match] = []
-        var seen = Seen(isNeeded: plan.access.canRepeat)
-        while let row = try rows.next() {
-            guard let match = try match(row[1], seen: &seen) else { continue }
+        while let (_, row) = try steps.next() {
+            guard let match = try match(row) else { continue }
             matches.append(match)
             if matches.count > 4 * (limit + 1) { keepFirst(of: &matches) }
         }
@@ -229,28 +225,59 @@ private struct QueryRun {
     }
 
     /// The record, if it matches and stands after the start of the page.
-    private func match(_ id: Int64, seen: inout Seen) throws -> Match? {
-        guard seen.insert(id), let row = try RecordRow.fetch(id: id, db), !row.isDeleted else { return nil }
-        if let access, try !access.sees(id) { return nil }
-        let candidate = QueryCandidate(row: row, content: try row.content())
-        guard conditions.allSatisfy({ $0.matches(candidate) }) else { return nil }
-        let position = plan.order.position(of: candidate)
+    private func match(_ row: RecordRow) throws -> Match? {
+        if let access, try !access.sees(row.id) { return nil }
+        let candidate = QueryCandidate(row: row)
+        guard try conditions.allSatisfy({ try $0.matches(candidate) }) else { return nil }
+        let position = try plan.order.position(of: candidate)
         if let start, !plan.order.precedes(start, position) { return nil }
         return Match(position: position, candidate: candidate)
     }
+}
 
-    /// The records met so far, where an index can show a record twice.
-    private struct Seen {
-        let isNeeded: Bool
-        private var ids: Set<Int64> = []
+/// The records along an index, each once.
+///
+/// The walk itself gives numbers. The rows that they stand for are fetched some steps ahead, all with one statement: a statement for each
+/// would cost more than what it finds, and a walk that carried the rows along would carry them through a sort where it needs one.
+private struct Steps {
+    private let walk: RowCursor
+    private let db: Database
+    private var lookahead: Int
+    private var steps: ArraySlice<(key: IndexValue?, id: Int64)> = []
+    private var rows: [Int64: RecordRow] = [:]
+    /// The records met so far, where the index can show one twice.
+    private var seen: Set<Int64>?
 
-        init(isNeeded: Bool) {
-            self.isNeeded = isNeeded
+    init(along access: QueryAccess, zones: [Int64], ahead lookahead: Int, _ db: Database) throws {
+        let (sql, arguments) = access.statement(zones: zones)
+        walk = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        self.db = db
+        self.lookahead = lookahead
+        seen = access.canRepeat ? [] : nil
+    }
+
+    mutating func next() throws -> (key: IndexValue?, row: RecordRow)? {
+        while true {
+            guard let step = steps.popFirst() else {
+                guard try fetch() else { return nil }
+                continue
+            }
+            if let row = rows[step.id], !row.isDeleted { return (step.key, row) }
         }
+    }
 
-        mutating func insert(_ id: Int64) -> Bool {
-            !isNeeded || ids.insert(id).inserted
+    /// Takes the next steps; `false` at the end of the walk.
+    private mutating func fetch() throws -> Bool {
+        var ahead: [(key: IndexValue?, id: Int64)] = []
+        while ahead.count < lookahead, let row = try walk.next() {
+            let id: Int64 = row[1]
+            if seen?.insert(id).inserted ?? true { ahead.append((IndexValue.fromDatabaseValue(row[0]), id)) }
         }
+        // Where the first steps do not do, many will be needed.
+        lookahead = min(2 * lookahead, 400)
+        rows = try RecordRow.fetch(ids: ahead.map(\.id), db)
+        steps = ahead[...]
+        return !ahead.isEmpty
     }
 }
 

@@ -79,11 +79,11 @@ enum QuerySubject: Hashable {
     }
 
     /// The subject's value in a record; `nil` where it has none.
-    func value(in candidate: QueryCandidate) -> FieldValue? {
+    func value(in candidate: QueryCandidate) throws -> FieldValue? {
         let row = candidate.row
         switch self {
         case .field(_, let name, _):
-            guard let value = candidate.content.fields[name], !value.isNull else { return nil }
+            guard let value = try candidate.content().fields[name], !value.isNull else { return nil }
             return value
         case .recordName: return .reference(Reference(recordName: row.name))
         case .created: return .timestamp(Date(milliseconds: row.created))
@@ -91,14 +91,28 @@ enum QuerySubject: Hashable {
         case .creator: return row.creator.map { .reference(Reference(recordName: $0)) }
         case .modifier: return row.modifier.map { .reference(Reference(recordName: $0)) }
         case .changeTag: return .string(row.changeTag)
-        case .parent: return candidate.content.parent.map { .reference($0) }
-        case .share: return candidate.content.share.map { .reference($0) }
+        case .parent: return try candidate.content().parent.map { .reference($0) }
+        case .share: return try candidate.content().share.map { .reference($0) }
         }
     }
 }
 
 /// A record that a query looks at.
-struct QueryCandidate {
+final class QueryCandidate {
     let row: RecordRow
-    let content: Record
+    /// The content, once somebody looked at it.
+    private(set) var knownContent: Record?
+
+    init(row: RecordRow, content: Record? = nil) {
+        self.row = row
+        knownContent = content
+    }
+
+    /// What the record holds. It is read when it is first asked for, which many queries never do.
+    func content() throws -> Record {
+        if let knownContent { return knownContent }
+        let content = try row.content()
+        knownContent = content
+        return content
+    }
 }

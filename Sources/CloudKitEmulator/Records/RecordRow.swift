@@ -11,7 +11,7 @@ import StreamingJSON
 /// CloudKit's record; GRDB has a class of that name.
 typealias Record = CloudKitModel.Record
 
-/// A row of the table `record`: what the service keeps about a record, with its body as bytes.
+/// A row of the table `record`: what the service keeps about a record, with its body as JSON.
 struct RecordRow {
     let id: Int64
     let zone: Int64
@@ -23,7 +23,8 @@ struct RecordRow {
     let creator: String?
     let modified: Int64
     let modifier: String?
-    let body: Data?
+    /// An object with fields, parent and the like; `nil` when the record is deleted, or was written just now.
+    let body: JSONRawValue?
 
     /// The columns that ``init(_:)`` reads, for a `SELECT` over `record`.
     static let columns = """
@@ -43,7 +44,8 @@ struct RecordRow {
         creator = row[7]
         modified = row[8]
         modifier = row[9]
-        body = row[10]
+        // A writer made them.
+        body = (row[10] as Data?).map { JSONRawValue(unchecked: Array($0)) }
     }
 
     /// The change tag: the zone's count of writes in base 36, which is what all recorded tags look like.
@@ -52,7 +54,7 @@ struct RecordRow {
     /// What the body holds: fields, parent.
     func content() throws -> Record {
         guard let body else { return Record(recordName: nil) }
-        var content = try JSONReader.read(Record.self, from: Array(body))
+        var content = try body.read(Record.self)
         // Some values are read with their spelling, such as doubles that have no room for all their digits. What is
         // stored has no spelling, or it would be another value than the one that was saved.
         for (name, value) in content.fields {
@@ -61,8 +63,9 @@ struct RecordRow {
         return content
     }
 
+    /// The body for a content: spelled as replies are, which may hold it as it is.
     static func body(of content: Record) throws -> [UInt8] {
-        try JSONWriter.bytes(of: content)
+        try JSONWriter.bytes(of: content, options: .wholeDoublesWithoutFraction)
     }
 
     /// The record's entry in a change feed after its deletion: no type, no fields (observed live).
@@ -73,17 +76,37 @@ struct RecordRow {
     }
 
     static func fetch(_ name: String, in zone: ZoneRow, _ db: Database) throws -> RecordRow? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(columns) FROM record WHERE zone = ? AND name = ?"),
-            arguments: [zone.id, name]
-        ).map(RecordRow.init)
+        try first(of: "SELECT \(columns) FROM record WHERE zone = ? AND name = ?", [zone.id, name], db)
+    }
+
+    /// Fetches rows by their numbers with one statement, however many there are.
+    ///
+    /// - Returns: The rows by their numbers.
+    static func fetch(ids: [Int64], _ db: Database) throws -> [Int64: RecordRow] {
+        let cursor = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(columns) FROM json_each(?) AS wanted CROSS JOIN record ON record.id = wanted.value
+                    """
+            ),
+            arguments: [String(decoding: try JSONWriter.bytes(of: ids), as: UTF8.self)]
+        )
+        var rows: [Int64: RecordRow] = [:]
+        rows.reserveCapacity(ids.count)
+        while let row = try cursor.next() {
+            let row = RecordRow(row)
+            rows[row.id] = row
+        }
+        return rows
     }
 
     static func fetch(id: Int64, _ db: Database) throws -> RecordRow? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(columns) FROM record WHERE id = ?"),
-            arguments: [id]
-        ).map(RecordRow.init)
+        try first(of: "SELECT \(columns) FROM record WHERE id = ?", [id], db)
+    }
+
+    private static func first(of sql: String, _ arguments: StatementArguments, _ db: Database) throws -> RecordRow? {
+        // `Row.fetchOne` would copy all columns before they are read.
+        try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments).map(RecordRow.init).next()
     }
 }
 
@@ -126,7 +149,8 @@ extension CloudKitEmulator {
             deviceID: configuration.deviceID,
             assetLinks: assetLinks,
             zoneID: zoneID,
-            user: user
+            user: user,
+            isForWriting: Self.repliesAreWritten
         )
     }
 }
@@ -141,18 +165,20 @@ struct RecordPresentation {
     var zoneID: ZoneID?
     /// Who looks at the records.
     var user: String?
+    /// Whether records are only going to be written. Then those whose content is wanted as it is stored are not taken apart: they have
+    /// it as ``Record/spelledContent``.
+    var isForWriting: Bool
 
     /// The record of a reply.
     func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
+        if let spelled = spelledContent(of: row, schema: schema) {
+            var record = Record(recordName: nil)
+            record.spelledContent = spelled
+            stamp(&record, row, schema: schema)
+            return record
+        }
         var record = try content ?? row.content()
-        record.recordName = row.name
-        record.recordType = schema.name(of: row.type)
-        record.recordChangeTag = row.changeTag
-        record.created = stamp(row.created, row.creator)
-        record.modified = stamp(row.modified, row.modifier)
-        record.isDeleted = false
-        record.pluginFields = [:]
-        record.zoneID = zoneID
+        stamp(&record, row, schema: schema)
         if let user, let participants = record.participants {
             record.currentUserParticipant = participants.first { $0.userIdentity?.userRecordName == user }
         }
@@ -168,6 +194,24 @@ struct RecordPresentation {
             record.fields = Record.Fields(record.fields.map { ($0.name, Self.numberAsString($0.value)) })
         }
         return record
+    }
+
+    /// The content as it is stored, where the reply has it so.
+    private func spelledContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
+        guard isForWriting, desiredKeys == nil, !numbersAsStrings, !schema.isTranslated(row.type) else { return nil }
+        return row.body
+    }
+
+    /// Puts in what the service keeps about a record.
+    private func stamp(_ record: inout Record, _ row: RecordRow, schema: Schema) {
+        record.recordName = row.name
+        record.recordType = schema.name(of: row.type)
+        record.recordChangeTag = row.changeTag
+        record.created = stamp(row.created, row.creator)
+        record.modified = stamp(row.modified, row.modifier)
+        record.isDeleted = false
+        record.pluginFields = [:]
+        record.zoneID = zoneID
     }
 
     private func stamp(_ milliseconds: Int64, _ user: String?) -> Record.Stamp {

@@ -20,19 +20,26 @@ struct Schema: Sendable {
 
     private(set) var types: [String: RecordType] = [:]
     private var names: [Int64: String] = [:]
+    private var translatedTypes: Set<Int64> = []
 
     subscript(name: String) -> RecordType? { types[name] }
 
     /// The name of the type with this row number.
     func name(of type: Int64) -> String? { names[type] }
 
+    /// Whether replies have records of this type in another form than the stored one: shares say who of the people the caller is, and
+    /// files have addresses.
+    func isTranslated(_ type: Int64) -> Bool { translatedTypes.contains(type) }
+
     mutating func insert(_ type: RecordType) {
         types[type.name] = type
         names[type.id] = type.name
+        if type.name == Record.shareType { translatedTypes.insert(type.id) }
     }
 
     mutating func insert(_ field: Field, in type: String) {
         types[type]?.fields[field.name] = field
+        if field.kind.base == .asset, let id = types[type]?.id { translatedTypes.insert(id) }
     }
 
     static func load(container: Int64, from db: Database) throws -> Schema {

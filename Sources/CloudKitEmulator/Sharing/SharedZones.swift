@@ -165,9 +165,11 @@ extension CloudKitEmulator {
             WHERE (seen.point / 2, record.id) > (?, ?)\(condition) AND (? OR NOT gone)
             ORDER BY seen.point / 2, record.id LIMIT ?
             """
-        return try Row.fetchAll(
-            db.cachedStatement(sql: sql),
-            arguments: [user, zone.id, start.position, start.top, start.position > 0, limit]
-        ).map { (RecordRow($0), $0[11], $0[12]) }
+        return try Array(
+            Row.fetchCursor(
+                db.cachedStatement(sql: sql),
+                arguments: [user, zone.id, start.position, start.top, start.position > 0, limit]
+            ).map { (RecordRow($0), $0[11], $0[12]) }
+        )
     }
 }

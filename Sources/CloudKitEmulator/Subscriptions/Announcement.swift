@@ -156,8 +156,9 @@ struct Announcement {
                 // The filter was made before the type had fields, and does not fit them: nothing matches it.
                 return []
             }
-            return candidates.filter { event in
-                conditions.allSatisfy { $0.matches(QueryCandidate(row: event.row, content: event.content)) }
+            return try candidates.filter { event in
+                let candidate = QueryCandidate(row: event.row, content: event.content)
+                return try conditions.allSatisfy { try $0.matches(candidate) }
             }.map { event in
                 change.recordName = event.row.name
                 change.reason = event.number
