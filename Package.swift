@@ -225,8 +225,8 @@ let package = Package(
         ),
     ]
         + [
-            ("StreamingJSON", []),
-            ("OpenAPISwiftRuntime", ["StreamingJSON"]),
+            ("StreamingJSON", ["TestSupport"]),
+            ("OpenAPISwiftRuntime", ["StreamingJSON", "TestSupport"]),
             (
                 "OpenAPISwiftAsyncHTTPClient",
                 ["OpenAPISwiftRuntime", "OpenAPISwiftHummingbird", "OpenAPISwiftTransportSupport"]
@@ -238,14 +238,17 @@ let package = Package(
             ("OpenAPISwiftHummingbird", ["OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime"]),
             ("OpenAPISwiftGenerator", ["OpenAPISwiftRuntime", "StreamingJSON"]),
             ("openapi-swift", ["OpenAPISwiftGenerator"]),
-            ("CloudKitModel", ["StreamingJSON"]),
+            ("CloudKitModel", ["StreamingJSON", "TestSupport"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
             (
                 "MistKit",
-                ["CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "MistTesting", "OpenAPISwiftRuntime"]
+                [
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "MistTesting", "OpenAPISwiftRuntime",
+                    "TestSupport",
+                ]
             ),
-            ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime"]),
-            ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON"]),
+            ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]),
+            ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON", "TestSupport"]),
             (
                 "CloudKitEmulatorServer",
                 [
@@ -296,6 +299,7 @@ let package = Package(
                     "OpenAPISwiftBehaviourSupport",
                     "OpenAPISwiftRuntime",
                     "StreamingJSON",
+                    "TestSupport",
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ]
             ),
@@ -317,6 +321,8 @@ let package = Package(
                 ],
                 path: "Tests/OpenAPISwiftBehaviourSupport"
             ),
+            // Random numbers that a seed repeats, and the folder of test data.
+            .target(name: "TestSupport", path: "Tests/TestSupport"),
             // What the tests of all transports send and compare.
             .target(
                 name: "OpenAPISwiftTransportSupport",

@@ -1,6 +1,7 @@
 import CloudKitModel
 import Foundation
 import StreamingJSON
+import TestSupport
 import Testing
 
 /// Random records, read, written and read again.

@@ -1,6 +1,7 @@
 import CloudKitModel
 import Foundation
 import StreamingJSON
+import TestSupport
 import Testing
 
 /// What Apple's service sent and got, read completely. Foundation's parser is the second opinion.

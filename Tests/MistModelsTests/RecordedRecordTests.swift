@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import MistModels
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 /// A record type of Apple's own, as in the recorded exchanges.
@@ -18,17 +19,6 @@ struct Master: Hashable {
 
 /// Typed records read from a recorded page of Apple's service.
 struct RecordedRecordTests {
-    private static let page: URL = {
-        let environment = ProcessInfo.processInfo.environment["MISTKIT_SHARED"]
-        var folder = URL(fileURLWithPath: #filePath)
-        for _ in 0..<3 { folder.deleteLastPathComponent() }
-        let shared =
-            environment.map { URL(fileURLWithPath: $0) }
-            ?? folder.deletingLastPathComponent()
-            .appendingPathComponent("shared")
-        return shared.appendingPathComponent("recorded-exchanges/query-200-records.response.json")
-    }()
-
     private struct Recorded: ClientTransport {
         let body: [UInt8]
 
@@ -42,14 +32,9 @@ struct RecordedRecordTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: FileManager.default.fileExists(atPath: page.path),
-            "no recorded exchanges beside the package"
-        )
-    )
+    @Test(.enabled(if: SharedFolder.hasRecordedExchanges, "no recorded exchanges beside the package"))
     func aRecordedPageIsReadIntoAType() async throws {
-        let bytes = [UInt8](try Data(contentsOf: Self.page))
+        let bytes = try SharedFolder.recorded("query-200-records.response")
         let service = CloudKitService(
             containerIdentifier: "com.apple.photos.cloud",
             apiToken: String(repeating: "0", count: 64),

@@ -1,26 +1,9 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// How many inputs the tests with mutated bytes try: a few thousand, or what the environment variable `MISTKIT_FUZZ_RUNS` says.
 let fuzzRuns = ProcessInfo.processInfo.environment["MISTKIT_FUZZ_RUNS"].flatMap { Int($0) } ?? 2000
-
-/// Random numbers that replay by their seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-}
 
 /// Values that come one after the other, as from a network.
 struct Arriving<Element: Sendable>: AsyncSequence, Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import StreamingJSON
+import TestSupport
 import Testing
 
 /// Compares with Foundation's parser on random documents.

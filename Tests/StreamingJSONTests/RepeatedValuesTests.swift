@@ -1,4 +1,5 @@
 import StreamingJSON
+import TestSupport
 import Testing
 
 private final class Box {

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import Foundation
+import TestSupport
 import Testing
 
 /// Random records and queries, answered by the emulator and by a few lines that look at every record.
@@ -77,7 +78,7 @@ struct QueryOracleTests {
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
     func theEmulatorFindsWhatAnybodyWouldFind(seed: UInt64) throws {
         print("seed \(seed)")
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let world = try World()
         var items: [Item] = []
         for index in 0..<60 {

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import TestSupport
 import Testing
 
 /// Ann writes, moves, deletes and shares records at random; Ben, who accepts and leaves, hears of it by feeds alone.
@@ -45,7 +46,7 @@ private struct Story {
 
     init(seed: UInt64) throws {
         world = try World()
-        generator = SeededGenerator(state: seed)
+        generator = SeededGenerator(seed: seed)
         zone = ZoneID(zoneName: World.notes.zoneName, ownerRecordName: world.ann)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MistKit
+import TestSupport
 import Testing
 
 /// Exchanges with Apple's service, made again: we send what was sent, and read all of what came.
@@ -11,10 +12,10 @@ struct RecordedExchangesTests {
         "query-200-records", "query-32-records", "query-17-records-string-and-encrypted", "query-empty-page",
     ])
     func aQueryIsSentAndReadAsItWasRecorded(name: String) async throws {
-        let recorded = try object(SharedFolder.recorded("\(name).request"))
-        let response = try SharedFolder.recorded("\(name).response")
+        let exchange = try object(recorded("\(name).request"))
+        let response = try recorded("\(name).response")
         let transport = FakeTransport(json: response)
-        let query = try #require(recorded["query"] as? [String: Any])
+        let query = try #require(exchange["query"] as? [String: Any])
         let filters = try (query["filterBy"] as? [[String: Any]] ?? []).map { filter in
             let value = try #require(filter["fieldValue"] as? [String: Any])
             let name = try #require(filter["fieldName"] as? String)
@@ -26,13 +27,13 @@ struct RecordedExchangesTests {
         let pages = fakeService(transport).privateDatabase.records(
             matching: Query(recordType: try #require(query["recordType"] as? String), filters: filters),
             inZone: Self.zone,
-            desiredKeys: recorded["desiredKeys"] as? [String],
-            pageSize: recorded["resultsLimit"] as? Int
+            desiredKeys: exchange["desiredKeys"] as? [String],
+            pageSize: exchange["resultsLimit"] as? Int
         ).pages
         var iterator = pages.makeAsyncIterator()
         let page = try #require(try await iterator.next())
 
-        #expect(try sortedJSON(transport.sent[0].json) == sortedJSON(SharedFolder.recorded("\(name).request")))
+        #expect(try sortedJSON(transport.sent[0].json) == sortedJSON(recorded("\(name).request")))
 
         let raw = try object(response)
         let records = try #require(raw["records"] as? [[String: Any]])
@@ -47,7 +48,7 @@ struct RecordedExchangesTests {
     }
 
     @Test func anUpdateIsSentAndReadAsItWasRecorded() async throws {
-        let transport = FakeTransport(json: try SharedFolder.recorded("modify-update.response"))
+        let transport = FakeTransport(json: try recorded("modify-update.response"))
         let record = Record(
             recordName: "A5A7C0F1-BE37-46D8-9A99-400AD6DC2351",
             recordType: "CPLAsset",
@@ -62,7 +63,7 @@ struct RecordedExchangesTests {
         )
         // The recorded client leaves the type of an integer to the service.
         let sent = try sortedJSON(transport.sent[0].json).replacing(#""type":"INT64","#, with: "")
-        #expect(try sent == sortedJSON(SharedFolder.recorded("modify-update.request")))
+        #expect(try sent == sortedJSON(recorded("modify-update.request")))
         let updated = try results[0].get()
         #expect(updated.recordChangeTag == "1s2k")
         #expect(updated["isDeleted"] == 1)
@@ -71,7 +72,7 @@ struct RecordedExchangesTests {
 
     @Test func zonesAreReadAsTheyWereRecorded() async throws {
         for (scope, prefix) in [("private", "PrimarySync"), ("shared", "SharedSync-")] {
-            let transport = FakeTransport(json: try SharedFolder.recorded("zones-list-\(scope).response"))
+            let transport = FakeTransport(json: try recorded("zones-list-\(scope).response"))
             let service = fakeService(transport)
             let database = scope == "private" ? service.privateDatabase : service.sharedDatabase
             let zones = try await database.fetchZones()
@@ -79,6 +80,10 @@ struct RecordedExchangesTests {
             #expect(zones[0].zoneID.zoneName.hasPrefix(prefix))
             #expect(zones[0].zoneID.zoneType == .regularCustomZone)
         }
+    }
+
+    private func recorded(_ name: String) throws -> String {
+        String(decoding: try SharedFolder.recorded(name), as: UTF8.self)
     }
 
     private func object(_ json: String) throws -> [String: Any] {

@@ -1,5 +1,6 @@
 import Foundation
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 struct DateTranscoderTests {

@@ -1,6 +1,7 @@
 import Foundation
 import OpenAPISwiftRuntime
 import StreamingJSON
+import TestSupport
 import Testing
 
 struct JSONStreamsTests {

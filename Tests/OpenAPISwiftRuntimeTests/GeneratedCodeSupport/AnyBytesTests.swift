@@ -3,6 +3,7 @@ import HTTPTypes
 @_spi(Generated) import OpenAPISwiftRuntime
 import StreamingJSON
 import Synchronization
+import TestSupport
 import Testing
 
 /// Whatever arrives gives an error or a value, never a trap, and in no more than the time that its length takes.

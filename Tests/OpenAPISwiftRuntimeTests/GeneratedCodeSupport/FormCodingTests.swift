@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 @_spi(Generated) import OpenAPISwiftRuntime
 import StreamingJSON
+import TestSupport
 import Testing
 
 struct FormCodingTests {

@@ -1,5 +1,6 @@
 import HTTPTypes
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 struct MultipartBodyTests {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 @_spi(Generated) import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 struct MultipartWireTests {

@@ -1,18 +1,18 @@
 import Foundation
 
 /// SplitMix64: random numbers that a seed repeats.
-struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator {
     /// The seed of this run: `MISTKIT_SEED`, or a new one, which failing tests print.
-    static let seed: UInt64 =
+    package static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MISTKIT_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
 
     private var state: UInt64
 
-    init(_ seed: UInt64 = SeededGenerator.seed) {
+    package init(seed: UInt64 = SeededGenerator.seed) {
         state = seed
     }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
