@@ -74,58 +74,20 @@ extension JSONLinesDeserializationSequence: AsyncSequence {
     }
 }
 
-/// A body of JSON Lines: each element of the upstream, one JSON value, and LF after it.
-public struct JSONLinesSerializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
-where Upstream.Element == ArraySlice<UInt8> {
+/// A body of JSON Lines: each element of the upstream, one JSON value on a single line, and LF after it.
+public typealias JSONLinesSerializationSequence<Upstream: AsyncSequence & Sendable> =
+    EventSerializationSequence<Upstream, JSONLineFraming> where Upstream.Element == ArraySlice<UInt8>
 
-    private let upstream: Upstream
+/// A JSON value as a line.
+public enum JSONLineFraming: EventFraming {
 
-    /// Creates a body of a stream of JSON values.
-    /// - Parameter upstream: The values, each JSON on a single line.
-    public init(upstream: Upstream) {
-        self.upstream = upstream
-    }
-}
-
-extension JSONLinesSerializationSequence: AsyncSequence {
-
-    /// A chunk of the body: one line with its LF.
-    public typealias Element = ArraySlice<UInt8>
-
-    /// What reading can throw: whatever the upstream throws.
-    public typealias Failure = any Error
-
-    /// Writes the lines in order.
-    public struct Iterator: AsyncIteratorProtocol {
-
-        private var upstream: Upstream.AsyncIterator
-
-        fileprivate init(_ upstream: Upstream.AsyncIterator) {
-            self.upstream = upstream
-        }
-
-        /// Returns the next line, or nil at the end of the stream.
-        /// - Returns: A line with its LF, or nil.
-        /// - Throws: What the upstream throws.
-        public mutating func next() async throws -> ArraySlice<UInt8>? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Returns the next line, or nil at the end of the stream.
-        /// - Parameter actor: The actor the caller runs on.
-        /// - Returns: A line with its LF, or nil.
-        /// - Throws: What the upstream throws.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
-            guard var line = try await upstream.next(isolation: actor) else { return nil }
-            line.append(UInt8(ascii: "\n"))
-            return line
-        }
-    }
-
-    /// Starts to write the lines.
-    /// - Returns: An iterator at the first line.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(upstream.makeAsyncIterator())
+    /// The value and LF.
+    /// - Parameter value: JSON on a single line.
+    /// - Returns: A line.
+    public static func bytes(of value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var line = value
+        line.append(UInt8(ascii: "\n"))
+        return line
     }
 }
 

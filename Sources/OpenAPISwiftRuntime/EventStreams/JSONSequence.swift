@@ -80,61 +80,22 @@ extension JSONSequenceDeserializationSequence: AsyncSequence {
 }
 
 /// A JSON sequence (RFC 7464): a record separator (0x1E), an element of the upstream, which is one JSON value, and LF, for each.
-public struct JSONSequenceSerializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
-where Upstream.Element == ArraySlice<UInt8> {
+public typealias JSONSequenceSerializationSequence<Upstream: AsyncSequence & Sendable> =
+    EventSerializationSequence<Upstream, JSONRecordFraming> where Upstream.Element == ArraySlice<UInt8>
 
-    private let upstream: Upstream
+/// A JSON value as a record of a JSON sequence.
+public enum JSONRecordFraming: EventFraming {
 
-    /// Creates a body of a stream of JSON values.
-    /// - Parameter upstream: The values.
-    public init(upstream: Upstream) {
-        self.upstream = upstream
-    }
-}
-
-extension JSONSequenceSerializationSequence: AsyncSequence {
-
-    /// A chunk of the body: one record.
-    public typealias Element = ArraySlice<UInt8>
-
-    /// What reading can throw: whatever the upstream throws.
-    public typealias Failure = any Error
-
-    /// Writes the records in order.
-    public struct Iterator: AsyncIteratorProtocol {
-
-        private var upstream: Upstream.AsyncIterator
-
-        fileprivate init(_ upstream: Upstream.AsyncIterator) {
-            self.upstream = upstream
-        }
-
-        /// Returns the next record, or nil at the end of the stream.
-        /// - Returns: A record, or nil.
-        /// - Throws: What the upstream throws.
-        public mutating func next() async throws -> ArraySlice<UInt8>? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Returns the next record, or nil at the end of the stream.
-        /// - Parameter actor: The actor the caller runs on.
-        /// - Returns: A record, or nil.
-        /// - Throws: What the upstream throws.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
-            guard let value = try await upstream.next(isolation: actor) else { return nil }
-            var record: [UInt8] = []
-            record.reserveCapacity(value.count + 2)
-            record.append(recordSeparator)
-            record += value
-            record.append(UInt8(ascii: "\n"))
-            return record[...]
-        }
-    }
-
-    /// Starts to write the records.
-    /// - Returns: An iterator at the first record.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(upstream.makeAsyncIterator())
+    /// A record separator, the value and LF.
+    /// - Parameter value: JSON.
+    /// - Returns: A record.
+    public static func bytes(of value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var record: [UInt8] = []
+        record.reserveCapacity(value.count + 2)
+        record.append(recordSeparator)
+        record += value
+        record.append(UInt8(ascii: "\n"))
+        return record[...]
     }
 }
 

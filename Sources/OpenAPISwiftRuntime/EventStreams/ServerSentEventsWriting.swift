@@ -8,56 +8,18 @@
 ///
 /// Every line of the data becomes a `data` line of its own, whether it ends with LF, CR or CR LF; the format cannot tell them apart. An
 /// identifier or a name with a line break in it would forge fields, so it is refused with ``EventStreamError``.
-public struct ServerSentEventsSerializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
-where Upstream.Element == ServerSentEvent {
+public typealias ServerSentEventsSerializationSequence<Upstream: AsyncSequence & Sendable> =
+    EventSerializationSequence<Upstream, ServerSentEventFraming> where Upstream.Element == ServerSentEvent
 
-    private let upstream: Upstream
+/// An event as the lines of a body of server-sent events.
+public enum ServerSentEventFraming: EventFraming {
 
-    /// Creates a body of a stream of events.
-    /// - Parameter upstream: The events.
-    public init(upstream: Upstream) {
-        self.upstream = upstream
-    }
-}
-
-extension ServerSentEventsSerializationSequence: AsyncSequence {
-
-    /// A chunk of the body: one event.
-    public typealias Element = ArraySlice<UInt8>
-
-    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
-    public typealias Failure = any Error
-
-    /// Writes the events in order.
-    public struct Iterator: AsyncIteratorProtocol {
-
-        private var upstream: Upstream.AsyncIterator
-
-        fileprivate init(_ upstream: Upstream.AsyncIterator) {
-            self.upstream = upstream
-        }
-
-        /// Returns the next event, or nil at the end of the stream.
-        /// - Returns: The text of an event, or nil.
-        /// - Throws: What the upstream throws, or ``EventStreamError``.
-        public mutating func next() async throws -> ArraySlice<UInt8>? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Returns the next event, or nil at the end of the stream.
-        /// - Parameter actor: The actor the caller runs on.
-        /// - Returns: The text of an event, or nil.
-        /// - Throws: What the upstream throws, or ``EventStreamError``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
-            guard let event = try await upstream.next(isolation: actor) else { return nil }
-            return try event.text[...]
-        }
-    }
-
-    /// Starts to write the events.
-    /// - Returns: An iterator at the first event.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(upstream.makeAsyncIterator())
+    /// The lines of an event, the blank one at its end included.
+    /// - Parameter event: The event.
+    /// - Returns: Its lines.
+    /// - Throws: ``EventStreamError`` for an identifier or a name with a line break in it.
+    public static func bytes(of event: ServerSentEvent) throws(EventStreamError) -> ArraySlice<UInt8> {
+        try event.text[...]
     }
 }
 

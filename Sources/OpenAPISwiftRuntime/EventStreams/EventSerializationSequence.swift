@@ -1,0 +1,67 @@
+/// How an event stands in a body: its bytes, and those that keep it apart from others.
+public protocol EventFraming: SendableMetatype {
+
+    /// What stands in the body.
+    associatedtype Event
+
+    /// The bytes of an event.
+    /// - Parameter event: The event.
+    /// - Returns: Its part of the body.
+    /// - Throws: ``EventStreamError`` for what the format cannot hold.
+    static func bytes(of event: Event) throws(EventStreamError) -> ArraySlice<UInt8>
+}
+
+/// A body that is written event by event. Its names are those of the formats: ``JSONLinesSerializationSequence``,
+/// ``JSONSequenceSerializationSequence``, ``ServerSentEventsSerializationSequence``.
+public struct EventSerializationSequence<Upstream: AsyncSequence & Sendable, Framing: EventFraming>: Sendable
+where Upstream.Element == Framing.Event {
+
+    private let upstream: Upstream
+
+    /// Creates a body of a stream of events.
+    /// - Parameter upstream: The events; where they are bytes, each is JSON, on a single line in JSON Lines.
+    public init(upstream: Upstream) {
+        self.upstream = upstream
+    }
+}
+
+extension EventSerializationSequence: AsyncSequence {
+
+    /// A chunk of the body: one event.
+    public typealias Element = ArraySlice<UInt8>
+
+    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    public typealias Failure = any Error
+
+    /// Writes the events in order.
+    public struct Iterator: AsyncIteratorProtocol {
+
+        private var upstream: Upstream.AsyncIterator
+
+        fileprivate init(_ upstream: Upstream.AsyncIterator) {
+            self.upstream = upstream
+        }
+
+        /// Returns the next event, or nil at the end of the stream.
+        /// - Returns: The bytes of an event, or nil.
+        /// - Throws: What the upstream throws, or ``EventStreamError``.
+        public mutating func next() async throws -> ArraySlice<UInt8>? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Returns the next event, or nil at the end of the stream.
+        /// - Parameter actor: The actor the caller runs on.
+        /// - Returns: The bytes of an event, or nil.
+        /// - Throws: What the upstream throws, or ``EventStreamError``.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
+            guard let event = try await upstream.next(isolation: actor) else { return nil }
+            return try Framing.bytes(of: event)
+        }
+    }
+
+    /// Starts to write the events.
+    /// - Returns: An iterator at the first event.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(upstream.makeAsyncIterator())
+    }
+}
