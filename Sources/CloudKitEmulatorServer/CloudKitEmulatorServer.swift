@@ -241,10 +241,6 @@ extension CloudKitEmulatorServer: ClientTransport {
         operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?) {
         try Task.checkCancellation()
-        var request = request
-        request.path = baseURL.requestTarget(appending: request.path)
-        if request.scheme == nil { request.scheme = baseURL.scheme }
-        if request.authority == nil { request.authority = baseURL.authority }
-        return try await respond(to: request, body: body)
+        return try await respond(to: request.addressed(to: baseURL), body: body)
     }
 }

@@ -71,14 +71,9 @@ extension InProcessTransport: ClientTransport {
         operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?) {
         try Task.checkCancellation()
-        var request = request
-        let path = baseURL.requestTarget(appending: request.path)
-        request.path = path
-        if request.scheme == nil { request.scheme = baseURL.scheme }
-        if request.authority == nil { request.authority = baseURL.authority }
-
+        let request = request.addressed(to: baseURL)
         let router = router.withLock { $0 }
-        switch router.match(request.method, path) {
+        switch router.match(request.method, request.path ?? "/") {
         case .notFound:
             return (HTTPResponse(status: .notFound), nil)
         case .methodNotAllowed(let allowed):
@@ -103,6 +98,18 @@ extension InProcessTransport: ClientTransport {
             onUnhandledError?(error)
             return (HTTPResponse(status: .internalServerError), nil)
         }
+    }
+}
+
+extension HTTPRequest {
+
+    /// The request as it arrives at the server with a URL: with the whole path, and with scheme and authority.
+    package func addressed(to baseURL: URL) -> HTTPRequest {
+        var request = self
+        request.path = baseURL.requestTarget(appending: path)
+        if scheme == nil { request.scheme = baseURL.scheme }
+        if authority == nil { request.authority = baseURL.authority }
+        return request
     }
 }
 
