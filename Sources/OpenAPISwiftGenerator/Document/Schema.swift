@@ -131,15 +131,17 @@ struct Reference: Hashable, Sendable {
     /// The key of the component of a kind that this names, where it names one directly.
     func componentName(in kind: Components.Kind) -> String? {
         let prefix: String = "#/components/\(kind.rawValue)/"
-        guard text.hasPrefix(prefix) else { return nil }
-        let rest: Substring = text.dropFirst(prefix.count)
-        guard !rest.contains("/") else { return nil }
-        return Reference.unescape(rest)
+        guard text.utf8.starts(with: prefix.utf8) else { return nil }
+        let rest: Substring.UTF8View = text.utf8.dropFirst(prefix.utf8.count)
+        guard !rest.contains(UInt8(ascii: "/")) else { return nil }
+        return Reference.unescape(Substring(rest))
     }
 
     /// A JSON pointer's token as the text it stands for.
     static func unescape(_ token: Substring) -> String {
-        guard token.contains("~") || token.contains("%") else { return String(token) }
+        guard token.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "%") }) else {
+            return String(token)
+        }
         var bytes: [UInt8] = []
         var iterator = token.utf8.makeIterator()
         while let byte = iterator.next() {
@@ -155,20 +157,23 @@ struct Reference: Hashable, Sendable {
                 bytes += digits
             }
         }
-        let text = String(decoding: bytes, as: UTF8.self)
-        var result = ""
+        var result: [UInt8] = []
         var isEscaped = false
-        for character in text {
+        for byte in bytes {
             if isEscaped {
-                result.append(character == "1" ? "/" : character == "0" ? "~" : character)
+                switch byte {
+                case UInt8(ascii: "1"): result.append(UInt8(ascii: "/"))
+                case UInt8(ascii: "0"): result.append(UInt8(ascii: "~"))
+                default: result.append(byte)
+                }
                 isEscaped = false
-            } else if character == "~" {
+            } else if byte == UInt8(ascii: "~") {
                 isEscaped = true
             } else {
-                result.append(character)
+                result.append(byte)
             }
         }
-        return result
+        return String(decoding: result, as: UTF8.self)
     }
 }
 
