@@ -20,6 +20,8 @@ import HTTPTypes
 public struct ServerToServerAuthManager: TokenManager {
     private let keyID: Secret
     private let privateKey: ServerToServerKey
+    /// Whether somebody took the one for the other.
+    private let isKeyIDPrivateKey: Bool
     private let now: @Sendable () -> Date
 
     /// Makes a manager of one key.
@@ -31,6 +33,7 @@ public struct ServerToServerAuthManager: TokenManager {
     public init(keyID: String, privateKey: ServerToServerKey, now: @escaping @Sendable () -> Date = { Date() }) {
         self.keyID = Secret(keyID)
         self.privateKey = privateKey
+        isKeyIDPrivateKey = privateKey.isWritten(as: self.keyID.revealed)
         self.now = now
     }
 
@@ -57,7 +60,7 @@ public struct ServerToServerAuthManager: TokenManager {
             "key ID",
             source: "the CloudKit console (Tokens & Keys), where the public key is registered"
         )
-        guard !privateKey.isWritten(as: keyID.revealed) else {
+        guard !isKeyIDPrivateKey else {
             throw CloudKitError(
                 code: .invalidCredentials,
                 message:

@@ -64,14 +64,13 @@ struct AttemptObserver: ClientMiddleware {
         let metrics = CloudKitMetrics(operation: operationID)
         metrics?.attemptBegins(number: number, failureBefore: failureBefore, requestBody: body)
         let stopwatch = clock.stopwatch()
-        let path = CloudKitPath(request)
         do {
             let (response, responseBody) = try await observe(
                 tracer,
-                "\(request.method) \(path.template)",
+                "\(request.method) \(CloudKitPath(request).template)",
                 ofKind: .client
             ) { span in
-                span?.describe(request, path, body: body, to: baseURL, attempt: number)
+                span?.describe(request, CloudKitPath(request), body: body, to: baseURL, attempt: number)
                 let (response, responseBody) = try await next(request, body, baseURL)
                 span?.describe(response, responseBody)
                 return (response, responseBody)
@@ -90,12 +89,13 @@ struct AttemptObserver: ClientMiddleware {
 /// Runs a closure in a span, or without one where nobody traces.
 private func observe<Result>(
     _ tracer: (any Tracer)?,
-    _ name: String,
+    _ makeName: @autoclosure () -> String,
     ofKind kind: SpanKind,
     _ body: ((any Span)?) async throws -> Result
 ) async throws -> Result {
     let tracer = tracer ?? InstrumentationSystem.tracer
     guard !(tracer is NoOpTracer) else { return try await body(nil) }
+    let name = makeName()
     let span = tracer.startSpan(name, context: InstrumentationContext.current ?? .topLevel, ofKind: kind)
     defer { span.end() }
     do {

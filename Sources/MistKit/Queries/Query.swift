@@ -58,7 +58,12 @@ public struct Query<Model>: Hashable, Sendable {
 
     /// The query as it goes on the wire.
     public var recordQuery: RecordQuery {
-        RecordQuery(recordType: recordType, filters: filters.map(\.queryFilter), sorts: sorts.map(\.querySort))
+        // Closures, as a key path of a generic type is made anew each time.
+        RecordQuery(
+            recordType: recordType,
+            filters: filters.map { $0.queryFilter },
+            sorts: sorts.map { $0.querySort }
+        )
     }
 }
 

@@ -26,8 +26,9 @@ extension ReadableMessage {
         guard let field = headerFields[.contentType] else { return 0 }
         // The common cases, spelled as we write them ourselves.
         if let index = documented.firstIndex(of: field) { return index }
-        let charset = "; charset=utf-8"
-        if let index = documented.firstIndex(where: { isText(field, $0, followedBy: charset) }) { return index }
+        for charset in ["; charset=utf-8", "; charset=UTF-8"] {
+            if let index = documented.firstIndex(where: { isText(field, $0, followedBy: charset) }) { return index }
+        }
         guard let received = ContentType(field), !received.isWildcard else { return 0 }
         var best: (index: Int, score: Int)?
         for (index, text) in documented.enumerated() {
