@@ -10,6 +10,8 @@ let package = Package(
         // The server of the streaming benchmark, and what its generated code and its configuration name.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        // The signature of a call, measured on its own with what the client signs with.
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     ],
@@ -20,7 +22,10 @@ let package = Package(
                 .product(name: "CloudKitModel", package: "MistKit"),
                 .product(name: "MistKit", package: "MistKit"),
                 .product(name: "MistModels", package: "MistKit"),
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
                 .product(name: "StreamingJSON", package: "MistKit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .executableTarget(

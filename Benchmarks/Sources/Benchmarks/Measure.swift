@@ -3,32 +3,35 @@ import Foundation
 /// One thing that is measured: its name and what to run once.
 struct Contender {
     var name: String
-    var run: () throws -> Int
+    var run: () async throws -> Int
 }
 
 /// Runs contenders in turns, so that a busy moment of the machine hits all of them, and gives the median seconds of each.
 ///
-/// Seconds are those of the processor: what other programs take from a shared machine does not count.
-func medians(of contenders: [Contender], rounds: Int) throws -> [Double] {
+/// Seconds are those of the processor: what other programs take from a shared machine does not count. They are the whole
+/// process', so that what runs on another thread counts too.
+func medians(of contenders: [Contender], rounds: Int) async throws -> [Double] {
     var times = [[Double]](repeating: [], count: contenders.count)
     // How often each must run to last long enough for the clock.
-    let repeats = try contenders.map { contender in
-        let once = try seconds(contender, times: 1)
-        return max(1, Int(0.005 / max(once, 1e-6)))
+    var repeats: [Int] = []
+    for contender in contenders {
+        _ = try await seconds(contender, times: 3)
+        let once = try await seconds(contender, times: 1)
+        repeats.append(max(1, Int(0.005 / max(once, 1e-6))))
     }
     for _ in 0..<rounds {
         for (index, contender) in contenders.enumerated() {
-            times[index].append(try seconds(contender, times: repeats[index]) / Double(repeats[index]))
+            times[index].append(try await seconds(contender, times: repeats[index]) / Double(repeats[index]))
         }
     }
     return times.map { $0.sorted()[$0.count / 2] }
 }
 
-private func seconds(_ contender: Contender, times: Int) throws -> Double {
+private func seconds(_ contender: Contender, times: Int) async throws -> Double {
     var sum = 0
     let start = processorTime()
     for _ in 0..<times {
-        sum &+= try contender.run()
+        sum &+= try await contender.run()
     }
     let end = processorTime()
     guard sum != .min else { return 0 }
@@ -37,7 +40,7 @@ private func seconds(_ contender: Contender, times: Int) throws -> Double {
 
 private func processorTime() -> Double {
     var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 

@@ -43,8 +43,9 @@ struct ModifyRequest: JSONWritable {
 enum Samples {
     static let recordCount = 200
 
-    /// A page of records with 12 fields of mixed types, as the service would send it but compact. The same every time.
-    static func page() throws -> [UInt8] {
+    // A page of records with 12 fields of mixed types, as the service would send it but compact; the same every time. With `hasMore`
+    // it says that another page follows.
+    static func page(hasMore: Bool = true) throws -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("records")
@@ -53,8 +54,10 @@ enum Samples {
             writer.write(record(index))
         }
         writer.endArray()
-        writer.key("continuationMarker")
-        writer.write("EgYZYs4rPu8aKAokNTFBQjhGN0YtQ0YxRi00MENELTlBODUtNEEwQjE3NDUzRkY0EAE=")
+        if hasMore {
+            writer.key("continuationMarker")
+            writer.write("EgYZYs4rPu8aKAokNTFBQjhGN0YtQ0YxRi00MENELTlBODUtNEEwQjE3NDUzRkY0EAE=")
+        }
         writer.endObject()
         return try writer.finish()
     }

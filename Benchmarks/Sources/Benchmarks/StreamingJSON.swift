@@ -9,7 +9,7 @@ private struct Skipped: JSONReadable {
 }
 
 /// JSON without types: checking it, and making and writing a tree of it.
-func measureTrees(of bytes: [UInt8], rounds: Int) throws -> [(String, Double)] {
+func measureTrees(of bytes: [UInt8], rounds: Int) async throws -> [(String, Double)] {
     let data = Data(bytes)
     let tree = try JSONReader.read(JSONValue.self, from: bytes)
     let object = try JSONSerialization.jsonObject(with: data)
@@ -25,5 +25,5 @@ func measureTrees(of bytes: [UInt8], rounds: Int) throws -> [(String, Double)] {
         Contender(name: "JSONValue, write") { try JSONWriter.bytes(of: tree).count },
         Contender(name: "JSONSerialization, write") { try JSONSerialization.data(withJSONObject: object).count },
     ]
-    return zip(contenders, try medians(of: contenders, rounds: rounds)).map { ($0.name, $1) }
+    return zip(contenders, try await medians(of: contenders, rounds: rounds)).map { ($0.name, $1) }
 }

@@ -1,0 +1,131 @@
+import CloudKitModel
+import Crypto
+import Foundation
+import HTTPTypes
+import MistKit
+import OpenAPISwiftRuntime
+import StreamingJSON
+
+// A query as programs make it, signed with a server-to-server key, against what must be done for it in any case: the signature, and
+// the JSON of the request and of the page. What is left is the price of everything between.
+
+/// How long a call took, and its parts.
+struct WholeCall {
+    var title: String
+    var total: Double
+    var parts: [(String, Double)]
+
+    func report() {
+        print("Whole call, \(title): a query is signed, sent in process, answered with the synthetic page, and read")
+        let rest = total - parts.reduce(0) { $0 + $1.1 }
+        for (name, seconds) in [("the call", total)] + parts + [("neither JSON nor crypto", rest)] {
+            print(
+                "  " + name.padding(toLength: 42, withPad: " ", startingAt: 0)
+                    + String(format: "%9.1f µs %6.1f %%", seconds * 1e6, seconds / total * 100)
+            )
+        }
+        print("")
+    }
+}
+
+/// Answers every request with one page, once its body has been read.
+private struct PageTransport: ClientTransport {
+    let page: [UInt8]
+
+    func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        if let body { _ = try await [UInt8](collecting: body, upTo: 1 << 20) }
+        let fields: HTTPFields = [
+            .contentType: "application/json; charset=UTF-8", .requestUUID: "1E2D3C4B-0000-4000-8000-0123456789AB",
+        ]
+        return (HTTPResponse(status: .ok, headerFields: fields), HTTPBody(page))
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let requestUUID = Self("X-Apple-Request-UUID")!
+}
+
+/// The body of the query's request.
+private struct QueryRequest: JSONWritable {
+    var query: RecordQuery
+
+    func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("query")
+        writer.write(query)
+        writer.endObject()
+    }
+}
+
+/// What any client of the service has to do for a request with a server-to-server key.
+private func sign(_ body: [UInt8], with key: P256.Signing.PrivateKey, path: String) throws -> String {
+    let date = "2026-01-02T03:04:05Z"
+    let digest = Data(SHA256.hash(data: body)).base64EncodedString()
+    return try key.signature(for: Data("\(date):\(digest):\(path)".utf8)).derRepresentation.base64EncodedString()
+}
+
+/// Measures a page of typed records and one of untyped records, each in turns with its parts.
+func measureWholeCalls(rounds: Int) async throws -> [WholeCall] {
+    let page = try Samples.page(hasMore: false)
+    let service = CloudKitService(
+        containerIdentifier: "iCloud.com.example.app",
+        tokenManager: ServerToServerAuthManager(
+            keyID: String(repeating: "0f1e2d3c", count: 8),
+            privateKey: .generate()
+        ),
+        transport: PageTransport(page: page)
+    )
+    let database = service.publicDatabase
+    let typed = Query<TypedNote> {
+        Filter(\.count >= 0)
+        Sort(\.title)
+    }
+    let untyped = Query(
+        recordType: "Note",
+        filters: [.greaterThanOrEquals("count", 0)],
+        sorts: [.ascending("title")]
+    )
+    let request = QueryRequest(
+        query: RecordQuery(
+            recordType: "Note",
+            filters: [QueryFilter("count", .greaterThanOrEquals, .int64(0))],
+            sorts: [QuerySort("title")]
+        )
+    )
+    let body = try JSONWriter.bytes(of: request)
+    let key = P256.Signing.PrivateKey()
+    let path = "/database/1/iCloud.com.example.app/development/public/records/query"
+
+    let times = try await medians(
+        of: [
+            Contender(name: "typed call") { try await count(of: database.records(matching: typed)) },
+            Contender(name: "untyped call") { try await count(of: database.records(matching: untyped)) },
+            Contender(name: "crypto") { try sign(body, with: key, path: path).utf8.count },
+            Contender(name: "writing") { try JSONWriter.bytes(of: request).count },
+            .typed(TypedNote.self, page),
+            Contender(name: "untyped reading") { try JSONReader.read(Page.self, from: page).records.count },
+        ],
+        rounds: rounds
+    )
+    let sending = [("crypto: SHA-256 and a signature on P-256", times[2]), ("JSON of the request", times[3])]
+    return [
+        WholeCall(title: "typed records", total: times[0], parts: sending + [("JSON of the page", times[4])]),
+        WholeCall(title: "untyped records", total: times[1], parts: sending + [("JSON of the page", times[5])]),
+    ]
+}
+
+private func count<Model>(of records: RecordSequence<Model>) async throws -> Int {
+    var count = 0
+    for try await page in records.pages {
+        for result in page.results {
+            _ = try result.get()
+            count += 1
+        }
+    }
+    return count
+}
