@@ -10,16 +10,16 @@ import MistKit
 /// ```
 /// swift run -c release RecordStreams
 /// // 100000 records of 12 fields, 200 a page
-/// // MistKit  100000 records in 2.17 s, 46086 a second, 0.77 s of a processor, 36 MiB
-/// // Python   100000 records in 5.36 s, 18667 a second, 2.44 s of a processor, 32 MiB
-/// // 2.47 times as fast
+/// // MistKit  100000 records in 1.36 s, 73640 a second, 0.67 s of a processor, 36 MiB
+/// // Python   100000 records in 2.67 s, 37417 a second, 1.83 s of a processor, 32 MiB
+/// // 1.97 times as fast
 /// ```
 ///
-/// These are medians of seven runs in turns, on two cores that other work kept busy as well; single runs took 1.84 to 2.49 s and 3.18 to
-/// 5.66 s. Both loops wait for the emulator much of the time, which takes 1.9 ms of a processor for a page; the processor's time is what
-/// the clients themselves take. MistKit's client reads a page while the emulator makes the next, so it gains from a second core that is
-/// free. Emulator and loops are processes of their own; this one starts them. It fails if a record is missing, or if the client's
-/// process needed more than 60 MB. For the Python loop, `python3` needs the packages `requests` and `orjson`; without them it is left out.
+/// These are medians of five runs in turns on two cores that were mostly idle; single runs took 1.34 to 1.56 s and 2.21 to 2.86 s. Beside
+/// other work they were 2.17 s and 5.36 s. Both loops wait for the emulator, which takes 1.5 ms for a page; the processor's time is what
+/// the clients themselves take. Emulator and loops are processes of their own; this one starts them. It fails if a record is missing, or
+/// if the client's process needed more than 60 MB. For the Python loop, `python3` needs the packages `requests` and `orjson`; without
+/// them it is left out.
 @main
 struct Main {
     static let container = "iCloud.com.example.streams"
