@@ -2,6 +2,7 @@ import CloudKitEmulator
 import CloudKitModel
 import Foundation
 import StreamingJSON
+import TestSupport
 import Testing
 
 /// Replies that are only written say the same as those whose records are taken apart.
@@ -9,7 +10,7 @@ struct WrittenReplyTests {
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
     func aWrittenReplyIsEqualToOneOfValues(seed: UInt64) throws {
         print("seed \(seed)")
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let world = try World()
         try world.modify(.note(.create, "empty"), .note(.create, "root"))
         for index in 0..<60 {
