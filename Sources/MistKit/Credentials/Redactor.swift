@@ -15,7 +15,7 @@ struct Redactor: Sendable {
         guard !secret.isEmpty, !secrets.contains(secret) else { return }
         secrets.append(secret)
         // A text may write the same percent-encoding with small letters.
-        if secret.contains("%") { secrets.append(secret.lowercasedPercentEncoding) }
+        if secret.utf8.contains(UInt8(ascii: "%")) { secrets.append(secret.lowercasedPercentEncoding) }
         // Longer ones first, so that one that holds another leaves nothing of itself behind.
         secrets.sort { $0.utf8.count > $1.utf8.count }
     }

@@ -1,6 +1,5 @@
 import CloudKitWebServices
 import OpenAPISwiftRuntime
-import StreamingJSON
 
 extension CloudKitDatabase {
     /// Finds the records that match a query, fetching page after page while you go through them.
@@ -144,30 +143,7 @@ extension CloudKitDatabase {
     }
 }
 
-/// Where the next page of a query begins, as the body of a response says it: found without taking the records apart.
-///
-/// - Parameter body: The body.
-/// - Returns: The marker; `nil` after the last page, and where the body is not what it should be, which reading it tells.
-private func continuationMarker(in body: ArraySlice<UInt8>) -> String? {
-    let keys = continuationMarkerKeys
-    let marker = try? JSONReader.withReader(over: body.span) { (reader) throws(JSONError) -> String? in
-        var marker: String?
-        try reader.beginObject()
-        while let key = try reader.nextKey(in: keys) {
-            if key == 0, try reader.peekKind() == .string {
-                marker = try reader.readString()
-            } else {
-                try reader.skipValue()
-            }
-        }
-        return marker
-    }
-    return marker.flatMap { $0 }
-}
-
 /// A marker that says something.
 private func whole(_ marker: String?) -> String? {
     marker.flatMap { $0.isEmpty ? nil : $0 }
 }
-
-private let continuationMarkerKeys = JSONKeys("continuationMarker")

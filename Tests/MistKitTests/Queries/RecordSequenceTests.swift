@@ -14,6 +14,27 @@ struct RecordSequenceTests {
         #"{"records":[\#(note("d"))]}"#,
     ]
 
+    @Test(arguments: [
+        (#"{"records":[],"continuationMarker":"m"}"#, "m"),
+        ("{\n  \"records\" : [ ],\n  \"continuationMarker\" : \"m\"\n}\n", "m"),
+        (#"{"continuationMarker":"m","records":[]}"#, "m"),
+        (#"{"continuationMarker":"m"}"#, "m"),
+        (#"{"records":[],"continuationMarker":"a\"b"}"#, #"a"b"#),
+        (#"{"records":[],"continuation\u004darker":"m"}"#, "m"),
+        (#"{"continuationMarker":"m","syncToken":"s"}"#, "m"),
+        (#"{"continuationMarker":"","syncToken":"s"}"#, ""),
+        // What is not the page's own member, and what is no text.
+        (#"{"records":[],"other":{"continuationMarker":"m"}}"#, nil),
+        (#"{"records":[],"other":"\"continuationMarker\":\"m"}"#, nil),
+        (#"{"records":[],"continuationMarker":null}"#, nil),
+        (#"{"records":[{"continuationMarker":"m"}]}"#, nil),
+        (#"{"records":[],"continuationMarker":"m""#, nil),
+        ("", nil),
+    ])
+    func theMarkerIsFoundWithoutReadingTheRecords(body: String, marker: String?) {
+        #expect(continuationMarker(in: Array(body.utf8)[...]) == marker)
+    }
+
     @Test func pagesFollowOneAnotherToTheLast() async throws {
         let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
