@@ -62,7 +62,11 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
     ],
     targets: [
-        .target(name: "StreamingJSON"),
+        .target(
+            name: "StreamingJSON",
+            // Rounding, which a program gets by itself only where something imports the C library.
+            linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux, .android]))]
+        ),
         .target(
             name: "OpenAPISwiftRuntime",
             dependencies: [

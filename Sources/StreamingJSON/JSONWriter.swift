@@ -231,7 +231,7 @@ public struct JSONWriter: ~Copyable {
         guard value.isFinite else { return failNotFinite() }
         prepareValue()
         // Whole numbers are the common case, and their digits are exact.
-        if value.magnitude < 9_007_199_254_740_992, value == Double(Int64(value)),
+        if value.magnitude < 9_007_199_254_740_992, value == value.rounded(.towardZero),
             value != 0 || value.sign == .plus
         {
             appendInteger(UInt64(value.magnitude), isNegative: value < 0)
