@@ -1,7 +1,5 @@
 import Foundation
-import HTTPTypes
 import MistModels
-import OpenAPISwiftRuntime
 import TestSupport
 import Testing
 
@@ -19,26 +17,13 @@ struct Master: Hashable {
 
 /// Typed records read from a recorded page of Apple's service.
 struct RecordedRecordTests {
-    private struct Recorded: ClientTransport {
-        let body: [UInt8]
-
-        func send(
-            _ request: HTTPRequest,
-            body: HTTPBody?,
-            baseURL: URL,
-            operationID: String
-        ) async throws -> (HTTPResponse, HTTPBody?) {
-            (HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]), HTTPBody(self.body))
-        }
-    }
-
     @Test(.enabled(if: SharedFolder.hasRecordedExchanges, "no recorded exchanges beside the package"))
     func aRecordedPageIsReadIntoAType() async throws {
         let bytes = try SharedFolder.recorded("query-200-records.response")
         let service = CloudKitService(
             containerIdentifier: "com.apple.photos.cloud",
             apiToken: String(repeating: "0", count: 64),
-            transport: Recorded(body: bytes)
+            transport: FixedReply(body: bytes)
         )
         let pages = service.privateDatabase.records(matching: Query<Master>()).pages
         let typed = try #require(try await first(of: pages))

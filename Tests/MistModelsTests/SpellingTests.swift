@@ -1,28 +1,10 @@
 import Foundation
-import HTTPTypes
 import MistModels
-import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
 /// Typed records whose JSON looks unlike that of most responses, which is read in one go.
 struct SpellingTests {
-    private struct Fixed: ClientTransport {
-        let body: [UInt8]
-
-        func send(
-            _ request: HTTPRequest,
-            body: HTTPBody?,
-            baseURL: URL,
-            operationID: String
-        ) async throws -> (HTTPResponse, HTTPBody?) {
-            let fields: HTTPFields = [
-                .contentType: "application/json", HTTPField.Name("X-Apple-Request-UUID")!: "uuid-1",
-            ]
-            return (HTTPResponse(status: .ok, headerFields: fields), HTTPBody(self.body))
-        }
-    }
-
     @Test func whiteSpaceIsAllowedEverywhere() async throws {
         var model = Everything(number: 1)
         model.count = 3
@@ -78,7 +60,7 @@ struct SpellingTests {
         }
         #expect(errors.map { $0?.code } == [.notFound, .decoding, .decoding])
         #expect(errors.map { $0?.item } == [.record(name: "a"), .record(name: "b"), nil])
-        #expect(errors.allSatisfy { $0?.operation == "queryRecords" && $0?.requestUUID == "uuid-1" })
+        #expect(errors.allSatisfy { $0?.operation == "queryRecords" && $0?.requestUUID == FixedReply.requestUUID })
         #expect(errors[1]?.message.contains(#"the field "number" does not fit: expected INT64, found STRING"#) == true)
     }
 
@@ -88,7 +70,9 @@ struct SpellingTests {
         let service = CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             apiToken: String(repeating: "0", count: 64),
-            transport: Fixed(body: Array(#"{"records":["#.utf8) + records.joined(separator: [0x2C]) + Array("]}".utf8))
+            transport: FixedReply(
+                body: Array(#"{"records":["#.utf8) + records.joined(separator: [0x2C]) + Array("]}".utf8)
+            )
         )
         var pages = service.publicDatabase.records(matching: Query<Everything>()).pages.makeAsyncIterator()
         return try await pages.next()?.results ?? []
