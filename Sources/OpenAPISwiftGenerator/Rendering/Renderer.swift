@@ -60,20 +60,19 @@ private struct Output {
     private(set) var text: String = ""
     private var depth = 0
     private let access: AccessModifier
-    /// Written before declarations; nothing for the level that needs no word. What is private in a type is hidden from the types
-    /// beside it, so inside of types the word for the same reach is `fileprivate`.
-    private var accessText: String {
-        switch access {
-        case .public, .package, .fileprivate: "\(access.rawValue) "
-        case .internal: ""
-        case .private: depth == 0 ? "private " : "fileprivate "
-        }
-    }
+    /// Written before declarations outside of types; nothing for the level that needs no word.
+    private let outerAccess: String
+    /// Written before those inside of types. What is private in a type is hidden from the types beside it, so the word for the same
+    /// reach is `fileprivate`.
+    private let innerAccess: String
+    private var accessText: String { depth == 0 ? outerAccess : innerAccess }
     /// Requirements of a protocol carry no access level.
     private var isInProtocol = false
 
     init(access: AccessModifier) {
         self.access = access
+        outerAccess = access == .internal ? "" : "\(access.rawValue) "
+        innerAccess = access == .private ? "fileprivate " : outerAccess
         text.reserveCapacity(1 << 16)
     }
 
