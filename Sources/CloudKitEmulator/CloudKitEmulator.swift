@@ -184,7 +184,12 @@ extension CloudKitEmulator {
     /// Reads from one state of the database.
     func read<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
         do {
-            return try withDatabase { try $0.read(body) }
+            return try withDatabase { database in
+                // A queue reads with `PRAGMA query_only`, and SQLite compiles all statements anew after that. Nobody
+                // else writes to its connection meanwhile.
+                if let queue = database as? DatabaseQueue { return try queue.unsafeRead(body) }
+                return try database.read(body)
+            }
         } catch {
             throw EmulatorError(wrapping: error)
         }

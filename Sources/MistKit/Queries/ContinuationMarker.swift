@@ -1,44 +1,35 @@
 import StreamingJSON
 
-/// Where the next page of a query begins, as the body of a response says it: found without taking the records apart.
+/// Where the next page of a query begins, found without taking the records apart: at the end of the response, where nothing but texts
+/// follows it. Recorded responses end with the marker, or with the marker and a sync token.
 ///
-/// - Parameter body: The body.
-/// - Returns: The marker; `nil` after the last page. Of a body that is no good JSON it is anything: reading that one fails.
-func continuationMarker(in body: ArraySlice<UInt8>) -> String? {
-    var end = ObjectEnd(rest: body)
-    if let member = end.lastMember(), member.key.elementsEqual(markerKey.utf8) {
-        return String(decoding: member.value, as: UTF8.self)
-    }
-    let marker = try? JSONReader.withReader(over: body.span) { (reader) throws(JSONError) -> String? in
-        var marker: String?
-        try reader.beginObject()
-        while let key = try reader.nextKey(in: markerKeys) {
-            if key == 0, try reader.peekKind() == .string {
-                marker = try reader.readString()
-            } else {
-                try reader.skipValue()
-            }
+/// - Parameter body: The body of a response.
+/// - Returns: The marker; `nil` if it is not there. Of a body that is no good JSON it is anything: reading that one fails.
+func continuationMarker(atEndOf body: ArraySlice<UInt8>) -> String? {
+    var end = ObjectEnd(body)
+    while let member = end?.removeLastMember() {
+        if member.key.elementsEqual(#""continuationMarker""#.utf8) {
+            return try? JSONReader.read(String.self, from: member.value)
         }
-        return marker
     }
-    return marker.flatMap { $0 }
+    return nil
 }
 
-private let markerKey = "continuationMarker"
-private let markerKeys = JSONKeys("continuationMarker")
-
-/// The end of an object's JSON, read backwards. Where the JSON is good the last string before the last brace is the last value.
+/// The end of an object's JSON, read backwards.
+///
+/// Where the JSON is good the last string before the last brace is the last value, and each quote within a string has a backslash before it.
 private struct ObjectEnd {
-    var rest: ArraySlice<UInt8>
+    private var rest: ArraySlice<UInt8>
 
-    /// The last member, if it is a string and neither it nor its key has an escape in it.
-    mutating func lastMember() -> (key: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
-        guard
-            skip(UInt8(ascii: "}")),
-            let value = string(),
-            skip(UInt8(ascii: ":")),
-            let key = string()
-        else { return nil }
+    init?(_ body: ArraySlice<UInt8>) {
+        rest = body
+        guard skip(UInt8(ascii: "}")) else { return nil }
+    }
+
+    /// The last member with its quotes, if it is a string without a quote in it.
+    mutating func removeLastMember() -> (key: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
+        guard let value = string(), skip(UInt8(ascii: ":")), let key = string() else { return nil }
+        _ = skip(UInt8(ascii: ","))
         return (key, value)
     }
 
@@ -52,12 +43,12 @@ private struct ObjectEnd {
     }
 
     private mutating func string() -> ArraySlice<UInt8>? {
+        let all = rest
         guard skip(quote), let start = rest.lastIndex(of: quote) else { return nil }
-        let text = rest[(start + 1)...]
+        let text = all[start...rest.endIndex]
         rest = rest[..<start]
-        return text.contains(backslash) || rest.last == backslash ? nil : text
+        return rest.last == UInt8(ascii: "\\") ? nil : text
     }
 }
 
 private let quote = UInt8(ascii: "\"")
-private let backslash = UInt8(ascii: "\\")

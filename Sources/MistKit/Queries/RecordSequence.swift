@@ -28,7 +28,7 @@
 public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
     /// A page that has come, and whose records are not taken apart yet.
     struct Arrival: Sendable {
-        /// Where the next page begins, so that it can be sent for at once; `nil` when this is the last one.
+        /// Where the next page begins, so that it can be sent for at once; `nil` when only reading this one tells.
         var marker: String?
         var read: @Sendable () throws(CloudKitError) -> RecordPage<Model>
     }
@@ -189,14 +189,15 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 case .finished:
                     return nil
                 }
-                // The next page is sent for before this one is taken apart.
-                let following = following(arrival.marker, after: marker)
+                // The next page is sent for before this one is taken apart, where that can be.
+                var following = following(arrival.marker, after: marker)
                 let page: RecordPage<Model>
                 if let reading {
                     page = try await reading.page(of: "queryRecords")
                 } else {
                     page = try arrival.read()
                 }
+                if arrival.marker == nil { following = self.following(page.marker, after: marker) }
                 if case .stuck = following, page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
                 state = following
                 return page

@@ -17,22 +17,44 @@ struct RecordSequenceTests {
     @Test(arguments: [
         (#"{"records":[],"continuationMarker":"m"}"#, "m"),
         ("{\n  \"records\" : [ ],\n  \"continuationMarker\" : \"m\"\n}\n", "m"),
-        (#"{"continuationMarker":"m","records":[]}"#, "m"),
         (#"{"continuationMarker":"m"}"#, "m"),
-        (#"{"records":[],"continuationMarker":"a\"b"}"#, #"a"b"#),
-        (#"{"records":[],"continuation\u004darker":"m"}"#, "m"),
+        (#"{"records":[],"continuationMarker":"a\/b\\"}"#, #"a/b\"#),
+        (#"{"records":[],"continuationMarker":""}"#, ""),
+        (#"{"records":[],"other\\":1,"continuationMarker":"m"}"#, "m"),
         (#"{"continuationMarker":"m","syncToken":"s"}"#, "m"),
-        (#"{"continuationMarker":"","syncToken":"s"}"#, ""),
-        // What is not the page's own member, and what is no text.
+        // What is not a member of the page itself, at its end, and what is no text.
+        (#"{"continuationMarker":"m","records":[]}"#, nil),
+        (#"{"continuationMarker":"m","other":1}"#, nil),
+        (#"{"records":[],"syncToken":"s"}"#, nil),
         (#"{"records":[],"other":{"continuationMarker":"m"}}"#, nil),
         (#"{"records":[],"other":"\"continuationMarker\":\"m"}"#, nil),
+        (#"{"records":[],"a\"continuationMarker":"m"}"#, nil),
         (#"{"records":[],"continuationMarker":null}"#, nil),
         (#"{"records":[{"continuationMarker":"m"}]}"#, nil),
         (#"{"records":[],"continuationMarker":"m""#, nil),
         ("", nil),
     ])
-    func theMarkerIsFoundWithoutReadingTheRecords(body: String, marker: String?) {
-        #expect(continuationMarker(in: Array(body.utf8)[...]) == marker)
+    func theMarkerAtTheEndIsFoundWithoutReadingTheRecords(body: String, marker: String?) {
+        #expect(continuationMarker(atEndOf: Array(body.utf8)[...]) == marker)
+    }
+
+    @Test(arguments: [
+        #"{"continuationMarker":"m1","records":[\#(note("a"))]}"#,
+        #"{"records":[\#(note("a"))],"continuationMarker":"m1","other":1}"#,
+        #"{"records":[\#(note("a"))],"continuation\u004darker":"m1"}"#,
+        #"{"records":[\#(note("a"))],"continuationMarker":"m\u0031"}"#,
+    ])
+    func theMarkerMayStandAnywhere(page: String) async throws {
+        let transport = FakeTransport([reply(.ok, page), reply(.ok, Self.pages[3])])
+        let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
+        #expect(try await records.collect().map(\.recordName) == ["a", "d"])
+        var names: [String?] = []
+        let again = FakeTransport([reply(.ok, page), reply(.ok, Self.pages[3])])
+        for try await record in fakeService(again).publicDatabase.records(matching: Query(recordType: "Note")) {
+            names.append(record.recordName)
+        }
+        #expect(names == ["a", "d"])
+        #expect(try again.requests.last?.contains(#""continuationMarker":"m1""#) == true)
     }
 
     @Test func pagesFollowOneAnotherToTheLast() async throws {
