@@ -132,7 +132,7 @@ extension CloudKitDatabase {
                 let reply = try await service.capturedReply(to: "queryRecords") { client in
                     try await client.queryRecords(input).ok.headers.xAppleRequestUUID
                 }
-                return RecordSequence.Arrival(marker: whole(continuationMarker(atEndOf: reply.bytes))) {
+                return RecordSequence.Arrival(marker: whole(continuationMarker(atEdgeOf: reply.bytes))) {
                     () throws(CloudKitError) in
                     let (results, next) = try read(reply)
                     return RecordPage(results: results, marker: whole(next))

@@ -1,14 +1,37 @@
 import StreamingJSON
 
-/// Where the next page of a query begins, found without taking the records apart: at the end of the response, where nothing but texts
-/// follows it. Recorded responses end with the marker, or with the marker and a sync token.
+/// Where the next page of a query begins, found without taking the records apart: it stands before or after all that is no text, as in
+/// every response that was seen.
 ///
 /// - Parameter body: The body of a response.
 /// - Returns: The marker; `nil` if it is not there. Of a body that is no good JSON it is anything: reading that one fails.
-func continuationMarker(atEndOf body: ArraySlice<UInt8>) -> String? {
+func continuationMarker(atEdgeOf body: ArraySlice<UInt8>) -> String? {
+    markerBeforeRecords(in: body) ?? markerAfterRecords(in: body)
+}
+
+private let markerKey = "continuationMarker"
+private let markerKeys = JSONKeys("continuationMarker")
+
+private func markerBeforeRecords(in body: ArraySlice<UInt8>) -> String? {
+    var marker: String?
+    // The reader is left in the midst of the body, which is an error to it.
+    try? JSONReader.withReader(over: body.span) { (reader) throws(JSONError) in
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: markerKeys), try reader.peekKind() == .string {
+            let text = try reader.readString()
+            if key == 0 {
+                marker = text
+                return
+            }
+        }
+    }
+    return marker
+}
+
+private func markerAfterRecords(in body: ArraySlice<UInt8>) -> String? {
     var end = ObjectEnd(body)
     while let member = end?.removeLastMember() {
-        if member.key.elementsEqual(#""continuationMarker""#.utf8) {
+        if member.key.dropFirst().dropLast().elementsEqual(markerKey.utf8) {
             return try? JSONReader.read(String.self, from: member.value)
         }
     }

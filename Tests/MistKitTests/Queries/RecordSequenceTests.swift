@@ -22,9 +22,11 @@ struct RecordSequenceTests {
         (#"{"records":[],"continuationMarker":""}"#, ""),
         (#"{"records":[],"other\\":1,"continuationMarker":"m"}"#, "m"),
         (#"{"continuationMarker":"m","syncToken":"s"}"#, "m"),
-        // What is not a member of the page itself, at its end, and what is no text.
-        (#"{"continuationMarker":"m","records":[]}"#, nil),
-        (#"{"continuationMarker":"m","other":1}"#, nil),
+        (#"{"continuationMarker":"m","records":[]}"#, "m"),
+        (#"{"syncToken":"s","continuation\u004darker":"a\"b","records":[]}"#, #"a"b"#),
+        // What is not a member of the page itself, at its edge, and what is no text.
+        (#"{"other":1,"continuationMarker":"m","records":[]}"#, nil),
+        (#"{"records":[],"continuationMarker":"m","other":1}"#, nil),
         (#"{"records":[],"syncToken":"s"}"#, nil),
         (#"{"records":[],"other":{"continuationMarker":"m"}}"#, nil),
         (#"{"records":[],"other":"\"continuationMarker\":\"m"}"#, nil),
@@ -34,12 +36,13 @@ struct RecordSequenceTests {
         (#"{"records":[],"continuationMarker":"m""#, nil),
         ("", nil),
     ])
-    func theMarkerAtTheEndIsFoundWithoutReadingTheRecords(body: String, marker: String?) {
-        #expect(continuationMarker(atEndOf: Array(body.utf8)[...]) == marker)
+    func aMarkerAtTheEdgeIsFoundWithoutReadingTheRecords(body: String, marker: String?) {
+        #expect(continuationMarker(atEdgeOf: Array(body.utf8)[...]) == marker)
     }
 
     @Test(arguments: [
         #"{"continuationMarker":"m1","records":[\#(note("a"))]}"#,
+        #"{"other":1,"continuationMarker":"m1","records":[\#(note("a"))]}"#,
         #"{"records":[\#(note("a"))],"continuationMarker":"m1","other":1}"#,
         #"{"records":[\#(note("a"))],"continuation\u004darker":"m1"}"#,
         #"{"records":[\#(note("a"))],"continuationMarker":"m\u0031"}"#,
