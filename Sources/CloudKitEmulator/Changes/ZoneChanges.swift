@@ -268,9 +268,10 @@ extension CloudKitEmulator {
             WHERE zone = ? AND sequence \(isReversed ? "<" : ">") ?\(condition)
             ORDER BY sequence\(isReversed ? " DESC" : "") LIMIT ?
             """
+        let identities = IdentityNames(db)
         return try Array(
             Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [zone.id, start.position, limit])
-                .map(RecordRow.init)
+                .map { try RecordRow($0, identities) }
         )
     }
 

@@ -244,7 +244,8 @@ private struct Steps {
     private let db: Database
     private var lookahead: Int
     private var steps: ArraySlice<(key: IndexValue?, id: Int64)> = []
-    private var rows: [Int64: RecordRow] = [:]
+    /// The rows of the steps, but for those that are gone.
+    private var rows: ArraySlice<RecordRow> = []
     /// The records met so far, where the index can show one twice.
     private var seen: Set<Int64>?
 
@@ -262,7 +263,8 @@ private struct Steps {
                 guard try fetch() else { return nil }
                 continue
             }
-            if let row = rows[step.id], !row.isDeleted { return (step.key, row) }
+            guard rows.first?.id == step.id, let row = rows.popFirst() else { continue }
+            if !row.isDeleted { return (step.key, row) }
         }
     }
 
@@ -275,7 +277,7 @@ private struct Steps {
         }
         // Where the first steps do not do, many will be needed.
         lookahead = min(2 * lookahead, 400)
-        rows = try RecordRow.fetch(ids: ahead.map(\.id), db)
+        rows = try RecordRow.fetch(ids: ahead.map(\.id), db)[...]
         steps = ahead[...]
         return !ahead.isEmpty
     }

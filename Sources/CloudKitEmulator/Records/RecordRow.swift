@@ -29,11 +29,10 @@ struct RecordRow {
     /// The columns that ``init(_:)`` reads, for a `SELECT` over `record`.
     static let columns = """
         record.id, record.zone, record.name, record.type, record.sequence, record.deleted, \
-        record.created, (SELECT name FROM identity WHERE id = record.creator), \
-        record.modified, (SELECT name FROM identity WHERE id = record.modifier), record.body
+        record.created, record.creator, record.modified, record.modifier, record.body
         """
 
-    init(_ row: Row) {
+    init(_ row: Row, _ identities: IdentityNames) throws {
         id = row[0]
         zone = row[1]
         name = row[2]
@@ -41,11 +40,11 @@ struct RecordRow {
         sequence = row[4]
         isDeleted = row[5]
         created = row[6]
-        creator = row[7]
+        creator = try identities.name(of: row[7])
         modified = row[8]
-        modifier = row[9]
+        modifier = try identities.name(of: row[9])
         // A writer made them.
-        body = (row[10] as Data?).map { JSONRawValue(unchecked: Array($0)) }
+        body = try row.withUnsafeData(atIndex: 10) { data in data.map { JSONRawValue(unchecked: Array($0)) } }
     }
 
     /// The change tag: the zone's count of writes in base 36, which is what all recorded tags look like.
@@ -81,8 +80,8 @@ struct RecordRow {
 
     /// Fetches rows by their numbers with one statement, however many there are.
     ///
-    /// - Returns: The rows by their numbers.
-    static func fetch(ids: [Int64], _ db: Database) throws -> [Int64: RecordRow] {
+    /// - Returns: The rows that there are, in the order of the numbers.
+    static func fetch(ids: [Int64], _ db: Database) throws -> [RecordRow] {
         let cursor = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -91,12 +90,10 @@ struct RecordRow {
             ),
             arguments: [String(decoding: try JSONWriter.bytes(of: ids), as: UTF8.self)]
         )
-        var rows: [Int64: RecordRow] = [:]
+        let identities = IdentityNames(db)
+        var rows: [RecordRow] = []
         rows.reserveCapacity(ids.count)
-        while let row = try cursor.next() {
-            let row = RecordRow(row)
-            rows[row.id] = row
-        }
+        while let row = try cursor.next() { rows.append(try RecordRow(row, identities)) }
         return rows
     }
 
@@ -106,7 +103,29 @@ struct RecordRow {
 
     private static func first(of sql: String, _ arguments: StatementArguments, _ db: Database) throws -> RecordRow? {
         // `Row.fetchOne` would copy all columns before they are read.
-        try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments).map(RecordRow.init).next()
+        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        return try cursor.next().map { try RecordRow($0, IdentityNames(db)) }
+    }
+}
+
+/// The record names of the users that rows have as numbers, each looked up once.
+final class IdentityNames {
+    private let db: Database
+    private var names: [Int64: String] = [:]
+
+    init(_ db: Database) {
+        self.db = db
+    }
+
+    func name(of id: Int64?) throws -> String? {
+        guard let id else { return nil }
+        if let name = names[id] { return name }
+        let name = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT name FROM identity WHERE id = ?"),
+            arguments: [id]
+        )
+        names[id] = name
+        return name
     }
 }
 
