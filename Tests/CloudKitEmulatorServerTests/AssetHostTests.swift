@@ -106,7 +106,7 @@ struct AssetHostTests {
         }
     }
 
-    /// Whenever the next bytes are asked for, those before are in the database's files: nothing is collected on the way.
+    /// When the next bytes are asked for, most of those before are in the database's files: nothing is collected on the way.
     @Test(arguments: connections)
     func anUploadIsStoredAsItComes(_ connection: EmulatorConnection) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
@@ -117,7 +117,7 @@ struct AssetHostTests {
         let storage = EmulatorStorage.file(path: folder.appending(path: "emulator.sqlite").path)
         try await withCloudKitEmulator(over: connection, storage: storage, configuration: configuration) { emulator in
             let upload = try await emulator.uploadTarget(for: "photo", named: "a")
-            let source = WatchedSource(folder: folder, total: 48 << 20)
+            let source = WatchedSource(folder: folder, total: 96 << 20)
             let (response, _) = try await emulator.transport.send(
                 .host(.post, upload),
                 body: HTTPBody(source, length: .known(Int64(source.total)), iterationBehavior: .single),
@@ -125,7 +125,9 @@ struct AssetHostTests {
                 operationID: "test"
             )
             #expect(response.status == .ok)
-            #expect(source.mostAhead.withLock { $0 } <= 8 << 20)
+            // The buffers of a socket take up to 36 MiB where the receiver is slow (`tcp_rmem`, `tcp_wmem`).
+            let most = connection == .inProcess ? 8 << 20 : 48 << 20
+            #expect(source.mostAhead.withLock { $0 } <= most)
         }
     }
 
