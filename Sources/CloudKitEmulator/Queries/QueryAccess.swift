@@ -47,7 +47,23 @@ struct QueryAccess {
         }
     }
 
-    /// The SQL, and what to put in it.
+    /// The SQL of the records along the walk, and what to put in it.
+    ///
+    /// Where the walk needs a sort, its numbers alone go through it. With a limit it keeps its order, and is not mixed with the rest.
+    ///
+    /// - Parameter zones: The zones to look in.
+    /// - Returns: A statement whose rows are ``RecordRow/columns`` and a key.
+    func recordsStatement(zones: [Int64]) -> (sql: String, arguments: StatementArguments) {
+        let (walk, arguments) = statement(zones: zones)
+        let sql = """
+            WITH walk (key, record) AS (\(walk) LIMIT -1)
+            SELECT \(RecordRow.columns), walk.key FROM walk CROSS JOIN record ON record.id = walk.record
+            WHERE record.deleted = 0
+            """
+        return (sql, arguments)
+    }
+
+    /// The SQL of the walk, and what to put in it.
     ///
     /// - Parameters:
     ///   - zones: The zones to look in.

@@ -123,7 +123,7 @@ extension CloudKitEmulator {
                 zones: [zone.id],
                 db: db
             )
-            let (sql, arguments) = plan.access.statement(zones: [zone.id])
+            let (sql, arguments) = plan.access.recordsStatement(zones: [zone.id])
             let rows = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
             return (rows.map { $0["detail"] }, plan.streams)
         }
@@ -181,7 +181,7 @@ private struct QueryRun {
                 record: sorts <= 1 ? start.record : nil
             )
         }
-        var steps = try Steps(along: access, zones: zones, ahead: limit + 1, db)
+        var steps = try Steps(along: access, zones: zones, db)
         var page: [Match] = []
         var group: [Match] = []
         var groupKey: IndexValue?
@@ -208,7 +208,7 @@ private struct QueryRun {
 
     /// Reads all records that the index leaves, and keeps the first of them in the order of the result.
     private func gathered() throws -> [Match] {
-        var steps = try Steps(along: plan.access, zones: zones, ahead: limit + 1, db)
+        var steps = try Steps(along: plan.access, zones: zones, db)
         var matches: [Match] = []
         while let (_, row) = try steps.next() {
             guard let match = try match(row) else { continue }
@@ -236,50 +236,25 @@ private struct QueryRun {
 }
 
 /// The records along an index, each once.
-///
-/// The walk itself gives numbers. The rows that they stand for are fetched some steps ahead, all with one statement: a statement for each
-/// would cost more than what it finds, and a walk that carried the rows along would carry them through a sort where it needs one.
 private struct Steps {
-    private let walk: RowCursor
-    private let db: Database
-    private var lookahead: Int
-    private var steps: ArraySlice<(key: IndexValue?, id: Int64)> = []
-    /// The rows of the steps, but for those that are gone.
-    private var rows: ArraySlice<RecordRow> = []
+    private let rows: RowCursor
+    private let identities: IdentityNames
     /// The records met so far, where the index can show one twice.
     private var seen: Set<Int64>?
 
-    init(along access: QueryAccess, zones: [Int64], ahead lookahead: Int, _ db: Database) throws {
-        let (sql, arguments) = access.statement(zones: zones)
-        walk = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-        self.db = db
-        self.lookahead = lookahead
+    init(along access: QueryAccess, zones: [Int64], _ db: Database) throws {
+        let (sql, arguments) = access.recordsStatement(zones: zones)
+        rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        identities = IdentityNames(db)
         seen = access.canRepeat ? [] : nil
     }
 
     mutating func next() throws -> (key: IndexValue?, row: RecordRow)? {
-        while true {
-            guard let step = steps.popFirst() else {
-                guard try fetch() else { return nil }
-                continue
-            }
-            guard rows.first?.id == step.id, let row = rows.popFirst() else { continue }
-            if !row.isDeleted { return (step.key, row) }
+        while let row = try rows.next() {
+            guard seen?.insert(row[0]).inserted ?? true else { continue }
+            return (IndexValue.fromDatabaseValue(row[11]), try RecordRow(row, identities))
         }
-    }
-
-    /// Takes the next steps; `false` at the end of the walk.
-    private mutating func fetch() throws -> Bool {
-        var ahead: [(key: IndexValue?, id: Int64)] = []
-        while ahead.count < lookahead, let row = try walk.next() {
-            let id: Int64 = row[1]
-            if seen?.insert(id).inserted ?? true { ahead.append((IndexValue.fromDatabaseValue(row[0]), id)) }
-        }
-        // Where the first steps do not do, many will be needed.
-        lookahead = min(2 * lookahead, 400)
-        rows = try RecordRow.fetch(ids: ahead.map(\.id), db)[...]
-        steps = ahead[...]
-        return !ahead.isEmpty
+        return nil
     }
 }
 

@@ -78,25 +78,6 @@ struct RecordRow {
         try first(of: "SELECT \(columns) FROM record WHERE zone = ? AND name = ?", [zone.id, name], db)
     }
 
-    /// Fetches rows by their numbers with one statement, however many there are.
-    ///
-    /// - Returns: The rows that there are, in the order of the numbers.
-    static func fetch(ids: [Int64], _ db: Database) throws -> [RecordRow] {
-        let cursor = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(columns) FROM json_each(?) AS wanted CROSS JOIN record ON record.id = wanted.value
-                    """
-            ),
-            arguments: [String(decoding: try JSONWriter.bytes(of: ids), as: UTF8.self)]
-        )
-        let identities = IdentityNames(db)
-        var rows: [RecordRow] = []
-        rows.reserveCapacity(ids.count)
-        while let row = try cursor.next() { rows.append(try RecordRow(row, identities)) }
-        return rows
-    }
-
     static func fetch(id: Int64, _ db: Database) throws -> RecordRow? {
         try first(of: "SELECT \(columns) FROM record WHERE id = ?", [id], db)
     }

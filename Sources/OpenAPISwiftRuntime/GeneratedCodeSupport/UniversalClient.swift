@@ -286,7 +286,7 @@ public import StreamingJSON
     /// Sets the Accept header.
     public mutating func setAccept<T: AcceptableProtocol>(_ types: [AcceptHeaderContentType<T>]) {
         guard !types.isEmpty else { return }
-        headerFields[.accept] = types.map(\.rawValue).joined(separator: ", ")
+        headerFields[.accept] = types.map { $0.rawValue }.joined(separator: ", ")
     }
 }
 
