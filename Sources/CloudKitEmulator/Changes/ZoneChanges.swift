@@ -268,11 +268,7 @@ extension CloudKitEmulator {
             WHERE zone = ? AND sequence \(isReversed ? "<" : ">") ?\(condition)
             ORDER BY sequence\(isReversed ? " DESC" : "") LIMIT ?
             """
-        let identities = IdentityNames(db)
-        return try Array(
-            Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [zone.id, start.position, limit])
-                .map { try RecordRow($0, identities) }
-        )
+        return try Array(RecordRowCursor(sql, [zone.id, start.position, limit], db).map(\.record))
     }
 
     /// The number of records of one page.

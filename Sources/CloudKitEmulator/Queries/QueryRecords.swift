@@ -237,22 +237,20 @@ private struct QueryRun {
 
 /// The records along an index, each once.
 private struct Steps {
-    private let rows: RowCursor
-    private let identities: IdentityNames
+    private let records: RecordRowCursor
     /// The records met so far, where the index can show one twice.
     private var seen: Set<Int64>?
 
     init(along access: QueryAccess, zones: [Int64], _ db: Database) throws {
         let (sql, arguments) = access.recordsStatement(zones: zones)
-        rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-        identities = IdentityNames(db)
+        records = try RecordRowCursor(sql, arguments, db)
         seen = access.canRepeat ? [] : nil
     }
 
     mutating func next() throws -> (key: IndexValue?, row: RecordRow)? {
-        while let row = try rows.next() {
-            guard seen?.insert(row[0]).inserted ?? true else { continue }
-            return (IndexValue.fromDatabaseValue(row[11]), try RecordRow(row, identities))
+        while let (record, row) = try records.next() {
+            guard seen?.insert(record.id).inserted ?? true else { continue }
+            return (IndexValue.fromDatabaseValue(row[11]), record)
         }
         return nil
     }

@@ -26,23 +26,25 @@ struct RecordRow {
     /// An object with fields, parent and the like; `nil` when the record is deleted, or was written just now.
     let body: JSONRawValue?
 
-    /// The columns that ``init(_:)`` reads, for a `SELECT` over `record`.
+    /// The columns of a ``RecordRowCursor``, for a `SELECT` over `record`.
     static let columns = """
         record.id, record.zone, record.name, record.type, record.sequence, record.deleted, \
         record.created, record.creator, record.modified, record.modifier, record.body
         """
 
-    init(_ row: Row, _ identities: IdentityNames) throws {
-        id = row[0]
-        zone = row[1]
-        name = row[2]
-        type = row[3]
-        sequence = row[4]
-        isDeleted = row[5]
-        created = row[6]
-        creator = try identities.name(of: row[7])
-        modified = row[8]
-        modifier = try identities.name(of: row[9])
+    fileprivate init(_ row: Row, of statement: SQLiteStatement, _ identities: IdentityNames) throws {
+        func integer(_ column: CInt) -> Int64 { Int64(sqliteStatement: statement, index: column) }
+        // `Row` would ask for the kind of each value first, a tenth of the time of a page.
+        id = integer(0)
+        zone = integer(1)
+        name = String(sqliteStatement: statement, index: 2)
+        type = integer(3)
+        sequence = integer(4)
+        isDeleted = integer(5) != 0
+        created = integer(6)
+        creator = try identities.name(of: integer(7))
+        modified = integer(8)
+        modifier = try identities.name(of: integer(9))
         // A writer made them.
         body = try row.withUnsafeData(atIndex: 10) { data in data.map { JSONRawValue(unchecked: Array($0)) } }
     }
@@ -83,14 +85,31 @@ struct RecordRow {
     }
 
     private static func first(of sql: String, _ arguments: StatementArguments, _ db: Database) throws -> RecordRow? {
-        // `Row.fetchOne` would copy all columns before they are read.
-        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-        return try cursor.next().map { try RecordRow($0, IdentityNames(db)) }
+        try RecordRowCursor(sql, arguments, db).next()?.record
+    }
+}
+
+/// The records that a statement finds. Its columns are ``RecordRow/columns``, and further ones if it likes.
+final class RecordRowCursor: Cursor {
+    private let statement: Statement
+    private let rows: RowCursor
+    private let identities: IdentityNames
+
+    init(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws {
+        statement = try db.cachedStatement(sql: sql)
+        rows = try Row.fetchCursor(statement, arguments: arguments)
+        identities = IdentityNames(db)
+    }
+
+    /// The next record, and the row that it was read from; that one is good until the next call.
+    func next() throws -> (record: RecordRow, row: Row)? {
+        guard let row = try rows.next() else { return nil }
+        return (try RecordRow(row, of: statement.sqliteStatement, identities), row)
     }
 }
 
 /// The record names of the users that rows have as numbers, each looked up once.
-final class IdentityNames {
+private final class IdentityNames {
     private let db: Database
     private var names: [Int64: String] = [:]
 
@@ -98,8 +117,9 @@ final class IdentityNames {
         self.db = db
     }
 
-    func name(of id: Int64?) throws -> String? {
-        guard let id else { return nil }
+    /// The name; `nil` where there is no user, whose number is read as 0, which none has.
+    func name(of id: Int64) throws -> String? {
+        if id == 0 { return nil }
         if let name = names[id] { return name }
         let name = try String.fetchOne(
             db.cachedStatement(sql: "SELECT name FROM identity WHERE id = ?"),

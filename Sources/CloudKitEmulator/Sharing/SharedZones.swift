@@ -165,12 +165,7 @@ extension CloudKitEmulator {
             WHERE (seen.point / 2, record.id) > (?, ?)\(condition) AND (? OR NOT gone)
             ORDER BY seen.point / 2, record.id LIMIT ?
             """
-        let identities = IdentityNames(db)
-        return try Array(
-            Row.fetchCursor(
-                db.cachedStatement(sql: sql),
-                arguments: [user, zone.id, start.position, start.top, start.position > 0, limit]
-            ).map { (try RecordRow($0, identities), $0[11], $0[12]) }
-        )
+        let arguments: StatementArguments = [user, zone.id, start.position, start.top, start.position > 0, limit]
+        return try Array(RecordRowCursor(sql, arguments, db).map { ($0.record, $0.row[11], $0.row[12]) })
     }
 }
