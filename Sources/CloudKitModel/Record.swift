@@ -356,7 +356,7 @@ extension Record: JSONBackedCodable {
         otherKeys.write(6, "modified", modified, to: &writer)
         otherKeys.write(7, "deleted", deleted, to: &writer)
         otherKeys.write(8, "zoneID", zoneID, to: &writer)
-        if sharing != nil || !otherKeys.isUnused {
+        if spelledContent == nil, sharing != nil || !otherKeys.isUnused {
             writeSharing(parts, to: &writer)
         }
         otherKeys.writeMembers(to: &writer)

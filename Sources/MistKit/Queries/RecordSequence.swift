@@ -144,8 +144,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         public struct Iterator: AsyncIteratorProtocol {
             enum State {
                 case after(marker: String?)
-                /// The page after the marker is on its way, and read when it has come.
-                case fetching(PageAhead<Arrival>, reading: PageAhead<RecordPage<Model>>, after: String)
+                case fetching(QueryPageAhead<Model>)
                 /// The last page said that the next one begins where it did itself.
                 case stuck
                 case finished
@@ -169,51 +168,41 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(CloudKitError) -> RecordPage<Model>? {
-                let marker: String?
-                let arrival: Arrival
-                let reading: PageAhead<RecordPage<Model>>?
                 let present = state
                 state = .finished
+                let page: RecordPage<Model>
+                let marker: String?
+                var successor: QueryPageAhead<Model>?
                 switch present {
-                case .after(let next):
+                case .after(let start):
                     if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
-                    marker = next
-                    arrival = try await records.fetchPage(next)
-                    reading = nil
-                case .fetching(let ahead, let beingRead, let next):
-                    marker = next
-                    arrival = try await ahead.page(of: "queryRecords")
-                    reading = beingRead
+                    marker = start
+                    let arrival = try await records.fetchPage(start)
+                    if fetchesAhead, let next = arrival.marker, next != start {
+                        successor = QueryPageAhead(after: next, records.fetchPage)
+                    }
+                    page = try arrival.read()
+                case .fetching(let ahead):
+                    marker = ahead.marker
+                    (page, successor) = try await ahead.take()
                 case .stuck:
                     throw .endlessPages(operation: "queryRecords")
                 case .finished:
                     return nil
                 }
-                // The next page is sent for before this one is taken apart, where that can be.
-                var following = following(arrival.marker, after: marker)
-                let page: RecordPage<Model>
-                if let reading {
-                    page = try await reading.page(of: "queryRecords")
-                } else {
-                    page = try arrival.read()
+                if let next = page.marker {
+                    if next == marker {
+                        if page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
+                        state = .stuck
+                    } else if !fetchesAhead {
+                        state = .after(marker: next)
+                    } else if let successor, successor.marker == next {
+                        state = .fetching(successor)
+                    } else {
+                        state = .fetching(QueryPageAhead(after: next, records.fetchPage))
+                    }
                 }
-                if arrival.marker == nil { following = self.following(page.marker, after: marker) }
-                if case .stuck = following, page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
-                state = following
                 return page
-            }
-
-            private func following(_ next: String?, after marker: String?) -> State {
-                guard let next else { return .finished }
-                if next == marker { return .stuck }
-                guard fetchesAhead else { return .after(marker: next) }
-                let ahead = PageAhead { [fetchPage = records.fetchPage] () async throws(CloudKitError) in
-                    try await fetchPage(next)
-                }
-                let reading = PageAhead { () async throws(CloudKitError) in
-                    try await ahead.page(of: "queryRecords").read()
-                }
-                return .fetching(ahead, reading: reading, after: next)
             }
         }
     }
