@@ -12,7 +12,15 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
         private struct State {
             var isAwaited = false
             var nextMarker: String?
+            var isSentFor = false
             var successor: QueryPageAhead?
+
+            /// The marker of the successor, if it is to be sent for now; it is told once.
+            mutating func takeMarker() -> String? {
+                guard isAwaited, !isSentFor, let nextMarker else { return nil }
+                isSentFor = true
+                return nextMarker
+            }
         }
 
         private let fetch: Fetch
@@ -24,25 +32,27 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
 
         var successor: QueryPageAhead? { state.withLock { $0.successor } }
 
-        /// The page has come.
+        /// The page has come. Before this returns, the request for the next one is on its way, where that can be.
         func arrived(nextMarker: String?) {
-            state.withLock { state in
+            let next = state.withLock { state in
                 state.nextMarker = nextMarker
-                sendForSuccessor(&state)
+                return state.takeMarker()
             }
+            if let next { sendForSuccessor(after: next, startsHere: true) }
         }
 
         /// Somebody waits for the page.
         func await() {
-            state.withLock { state in
+            let next = state.withLock { state in
                 state.isAwaited = true
-                sendForSuccessor(&state)
+                return state.takeMarker()
             }
+            if let next { sendForSuccessor(after: next, startsHere: false) }
         }
 
-        private func sendForSuccessor(_ state: inout State) {
-            guard state.isAwaited, state.successor == nil, let next = state.nextMarker else { return }
-            state.successor = QueryPageAhead(after: next, fetch)
+        private func sendForSuccessor(after marker: String, startsHere: Bool) {
+            let successor = QueryPageAhead(after: marker, startsHere: startsHere, fetch)
+            state.withLock { $0.successor = successor }
         }
     }
 
@@ -52,11 +62,16 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
     private let task: Task<Result<RecordPage<Model>, CloudKitError>, Never>
 
     /// Starts to fetch.
-    init(after marker: String, _ fetch: @escaping Fetch) {
+    ///
+    /// - Parameters:
+    ///   - marker: Where the page begins.
+    ///   - startsHere: Whether the present thread brings the request on its way. Another one may have to wait for a processor.
+    ///   - fetch: Fetches a page.
+    init(after marker: String, startsHere: Bool = false, _ fetch: @escaping Fetch) {
         let handover = Handover(fetch)
         self.marker = marker
         self.handover = handover
-        task = Task {
+        let operation = { @Sendable () async -> Result<RecordPage<Model>, CloudKitError> in
             do throws(CloudKitError) {
                 let arrival = try await fetch(marker)
                 handover.arrived(nextMarker: arrival.marker == marker ? nil : arrival.marker)
@@ -64,6 +79,11 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
             } catch {
                 return .failure(error)
             }
+        }
+        if startsHere, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            task = .immediate(operation: operation)
+        } else {
+            task = Task(operation: operation)
         }
     }
 
