@@ -1,5 +1,6 @@
 import CloudKitModel
 import GRDB
+import GRDBSQLite
 import StreamingJSON
 
 #if canImport(FoundationEssentials)
@@ -32,9 +33,9 @@ struct RecordRow {
         record.created, record.creator, record.modified, record.modifier, record.body
         """
 
-    fileprivate init(_ row: Row, of statement: SQLiteStatement, _ identities: IdentityNames) throws {
-        func integer(_ column: CInt) -> Int64 { Int64(sqliteStatement: statement, index: column) }
-        // `Row` would ask for the kind of each value first, a tenth of the time of a page.
+    /// Reads the columns from the statement itself: by way of a `Row` a page took an eighth longer.
+    fileprivate init(of statement: SQLiteStatement, _ identities: IdentityNames) throws {
+        func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(statement, column) }
         id = integer(0)
         zone = integer(1)
         name = String(sqliteStatement: statement, index: 2)
@@ -45,8 +46,11 @@ struct RecordRow {
         creator = try identities.name(of: integer(7))
         modified = integer(8)
         modifier = try identities.name(of: integer(9))
-        // A writer made them.
-        body = try row.withUnsafeData(atIndex: 10) { data in data.map { JSONRawValue(unchecked: Array($0)) } }
+        body = sqlite3_column_blob(statement, 10).map { blob in
+            let bytes = UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, 10)))
+            // A writer made them.
+            return JSONRawValue(unchecked: Array(bytes))
+        }
     }
 
     /// The change tag: the zone's count of writes in base 36, which is what all recorded tags look like.
@@ -104,7 +108,7 @@ final class RecordRowCursor: Cursor {
     /// The next record, and the row that it was read from; that one is good until the next call.
     func next() throws -> (record: RecordRow, row: Row)? {
         guard let row = try rows.next() else { return nil }
-        return (try RecordRow(row, of: statement.sqliteStatement, identities), row)
+        return (try RecordRow(of: statement.sqliteStatement, identities), row)
     }
 }
 
