@@ -78,7 +78,7 @@ extension CloudKitDatabase {
                             syncToken: token?.text,
                             resultsLimit: pageSize,
                             desiredKeys: desiredKeys,
-                            numbersAsStrings: numbersAsStrings ? true : nil
+                            numbersAsStrings: numbersAsStrings || self.numbersAsStrings ? true : nil
                         )
                     )
                 ).ok

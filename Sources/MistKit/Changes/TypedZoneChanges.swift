@@ -162,7 +162,7 @@ extension CloudKitDatabase {
             desiredKeys: desiredKeys,
             desiredRecordTypes: types.map(\.recordType),
             newestFirst: newestFirst,
-            numbersAsStrings: false,
+            numbersAsStrings: numbersAsStrings,
             pageSize: pageSize
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {

@@ -64,7 +64,7 @@ extension CloudKitDatabase {
             desiredKeys: desiredKeys,
             desiredRecordTypes: desiredRecordTypes,
             newestFirst: newestFirst,
-            numbersAsStrings: numbersAsStrings,
+            numbersAsStrings: numbersAsStrings || self.numbersAsStrings,
             pageSize: pageSize
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {

@@ -148,7 +148,8 @@ extension CloudKitDatabase {
                 .init(
                     records: recordNames.map { .init(recordName: $0) },
                     zoneID: zone,
-                    desiredKeys: desiredKeys
+                    desiredKeys: desiredKeys,
+                    numbersAsStrings: numbersAsStrings ? true : nil
                 )
             )
         )

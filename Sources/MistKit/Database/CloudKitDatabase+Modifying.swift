@@ -67,7 +67,13 @@ extension CloudKitDatabase {
                     let response = try await client.modifyRecords(
                         path: path,
                         body: .json(
-                            .init(operations: batch, zoneID: requestZone, atomic: atomic, desiredKeys: desiredKeys)
+                            .init(
+                                operations: batch,
+                                zoneID: requestZone,
+                                atomic: atomic,
+                                desiredKeys: desiredKeys,
+                                numbersAsStrings: numbersAsStrings ? true : nil
+                            )
                         )
                     ).ok
                     return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)

@@ -125,7 +125,8 @@ extension CloudKitDatabase {
                             zoneWide: zoneWide ? true : nil,
                             resultsLimit: pageSize,
                             desiredKeys: desiredKeys,
-                            continuationMarker: marker
+                            continuationMarker: marker,
+                            numbersAsStrings: numbersAsStrings ? true : nil
                         )
                     )
                 )

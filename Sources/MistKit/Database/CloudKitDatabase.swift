@@ -122,6 +122,9 @@ import CloudKitWebServices
 /// - ``changes(to:inZone:since:desiredKeys:newestFirst:pageSize:)-(Model.Type,_,_,_,_,_)``
 /// - ``changes(to:inZone:since:desiredKeys:newestFirst:pageSize:)-([RecordReading<Item>],_,_,_,_,_)``
 ///
+/// ### Spelling
+/// - ``numbersAsStrings``
+///
 /// ### Being told of changes
 /// - ``save(_:)-(Subscription)``
 /// - ``save(_:)-([Subscription])``
@@ -138,6 +141,23 @@ public struct CloudKitDatabase: Sendable {
 
     /// Which of the container's databases it is.
     public let scope: DatabaseScope
+
+    /// Whether the service is asked to send the numbers of records as JSON strings (`numbersAsStrings`), in queries, lookups, changes and
+    /// the answers to writes.
+    ///
+    /// Not needed here: numbers of 64 bits are read without loss, and come as the same values either way. It is for those who look at the
+    /// responses in a middleware or a proxy whose JSON knows no integers of 64 bits.
+    ///
+    /// ```swift
+    /// var database = service.publicDatabase
+    /// database.numbersAsStrings = true
+    /// let note = try await database.fetch("note-1")
+    /// // POST .../records/lookup  {"numbersAsStrings":true,"records":[{"recordName":"note-1"}]}
+    /// // {"records":[{"fields":{"stars":{"type":"INT64","value":"5"}, ...
+    /// ```
+    ///
+    /// Apple's pages of the three calls name the flag; which types it touches they leave open.
+    public var numbersAsStrings = false
 
     /// What stands in the path of every operation on this database.
     var path: Operations.QueryRecords.Input.Path { service.path(to: scope) }
