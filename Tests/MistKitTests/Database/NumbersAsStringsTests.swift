@@ -1,3 +1,4 @@
+import HTTPTypes
 import MistKit
 import MistTesting
 import Testing
@@ -18,8 +19,8 @@ struct NumbersAsStringsTests {
             _ = try await database.forceUpdate(Record(recordType: "Note", recordName: "a"))
             for try await _ in database.changes(inZone: ZoneID(zoneName: "Notes")) {}
             #expect(transport.sent.count == before + 4)
-            for sent in transport.sent[before...] {
-                #expect(sent.json.contains(#""numbersAsStrings":true"#) == isAsked, "\(sent.json)")
+            for request in try transport.requests[before...] {
+                #expect(request.contains(#""numbersAsStrings":true"#) == isAsked, "\(request)")
             }
         }
     }
