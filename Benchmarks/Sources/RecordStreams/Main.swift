@@ -10,13 +10,13 @@ import MistKit
 /// ```
 /// swift run -c release RecordStreams
 /// // 100000 records of 12 fields, 200 a page
-/// // MistKit  100000 records in 1.36 s, 73640 a second, 0.67 s of a processor, 36 MiB
-/// // Python   100000 records in 2.67 s, 37417 a second, 1.83 s of a processor, 32 MiB
-/// // 1.97 times as fast
+/// // MistKit  100000 records in 1.27 s, 79050 a second, 0.86 s of a processor, 37 MiB
+/// // Python   100000 records in 3.92 s, 25540 a second, 3.17 s of a processor, 32 MiB
+/// // 3.10 times as fast
 /// ```
 ///
-/// These are medians of five runs in turns on two cores that were mostly idle; single runs took 1.34 to 1.56 s and 2.21 to 2.86 s. Beside
-/// other work they were 2.17 s and 5.36 s. Both loops wait for the emulator, which takes 1.5 ms for a page; the processor's time is what
+/// These are medians of seven runs in turns on two cores that were otherwise idle. In a slower hour of the same machine fifteen runs took
+/// 1.58 s and 4.70 s, 2.97 times. Both loops wait for the emulator, which takes 1.5 ms for a page; the processor's time is what
 /// the clients themselves take. Emulator and loops are processes of their own; this one starts them. It fails if a record is missing, or
 /// if the client's process needed more than 60 MB. For the Python loop, `python3` needs the packages `requests` and `orjson`; without
 /// them it is left out.
