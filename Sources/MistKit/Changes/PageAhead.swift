@@ -5,13 +5,22 @@ final class PageAhead<Page: Sendable>: Sendable {
     private let task: Task<Result<Page, CloudKitError>, Never>
 
     /// Starts to fetch.
-    init(_ fetch: @escaping @Sendable () async throws(CloudKitError) -> Page) {
-        task = Task {
+    ///
+    /// - Parameters:
+    ///   - startsHere: Whether the present thread brings the request on its way. Another one may have to wait for a processor.
+    ///   - fetch: Fetches the page.
+    init(startsHere: Bool = false, _ fetch: @escaping @Sendable () async throws(CloudKitError) -> Page) {
+        let operation = { @Sendable () async -> Result<Page, CloudKitError> in
             do throws(CloudKitError) {
                 return .success(try await fetch())
             } catch {
                 return .failure(error)
             }
+        }
+        if startsHere, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            task = .immediate(operation: operation)
+        } else {
+            task = Task(operation: operation)
         }
     }
 

@@ -42,7 +42,7 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
         }
 
         /// Somebody waits for the page.
-        func await() {
+        func isWaitedFor() {
             let next = state.withLock { state in
                 state.isAwaited = true
                 return state.takeMarker()
@@ -59,36 +59,23 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
     /// Where the page begins.
     let marker: String
     private let handover: Handover
-    private let task: Task<Result<RecordPage<Model>, CloudKitError>, Never>
+    private let page: PageAhead<RecordPage<Model>>
 
     /// Starts to fetch.
     ///
     /// - Parameters:
     ///   - marker: Where the page begins.
-    ///   - startsHere: Whether the present thread brings the request on its way. Another one may have to wait for a processor.
+    ///   - startsHere: Whether the present thread brings the request on its way.
     ///   - fetch: Fetches a page.
     init(after marker: String, startsHere: Bool = false, _ fetch: @escaping Fetch) {
         let handover = Handover(fetch)
         self.marker = marker
         self.handover = handover
-        let operation = { @Sendable () async -> Result<RecordPage<Model>, CloudKitError> in
-            do throws(CloudKitError) {
-                let arrival = try await fetch(marker)
-                handover.arrived(nextMarker: arrival.marker == marker ? nil : arrival.marker)
-                return .success(try arrival.read())
-            } catch {
-                return .failure(error)
-            }
+        page = PageAhead(startsHere: startsHere) { () async throws(CloudKitError) in
+            let arrival = try await fetch(marker)
+            handover.arrived(nextMarker: arrival.marker == marker ? nil : arrival.marker)
+            return try arrival.read()
         }
-        if startsHere, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            task = .immediate(operation: operation)
-        } else {
-            task = Task(operation: operation)
-        }
-    }
-
-    deinit {
-        task.cancel()
     }
 
     /// Waits for the page.
@@ -96,14 +83,7 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
     /// - Returns: The page, and the one after it if that is on its way.
     /// - Throws: The error of the request; a task that is cancelled does not get the page any more.
     func take() async throws(CloudKitError) -> (page: RecordPage<Model>, successor: QueryPageAhead?) {
-        handover.await()
-        let task = task
-        let result = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
-        return (try result.get(), handover.successor)
+        handover.isWaitedFor()
+        return (try await page.page(of: "queryRecords"), handover.successor)
     }
 }
