@@ -218,6 +218,7 @@ extension Record {
     /// Fields, and what else a record holds beside what the service keeps about it, as an object that is JSON already.
     ///
     /// A record with it is there to be written and not to be looked at: ``fields`` is empty, and what the object has stands nowhere else.
+    /// All that is about sharing is the object's; other values of it are not written.
     /// Who passes records on from a storage need not take them apart for that.
     package var spelledContent: JSONRawValue? {
         get { sharing?.value.spelledContent }

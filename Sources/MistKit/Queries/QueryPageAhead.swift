@@ -11,15 +11,13 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
     private final class Handover: Sendable {
         private struct State {
             var isAwaited = false
+            /// Where the successor begins, until it is sent for.
             var nextMarker: String?
-            var isSentFor = false
             var successor: QueryPageAhead?
 
             /// The marker of the successor, if it is to be sent for now; it is told once.
             mutating func takeMarker() -> String? {
-                guard isAwaited, !isSentFor, let nextMarker else { return nil }
-                isSentFor = true
-                return nextMarker
+                isAwaited ? nextMarker.take() : nil
             }
         }
 
