@@ -95,6 +95,8 @@ public final class CloudKitEmulator: Sendable {
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let bell = PushBell()
+    /// Whether other processes may write to the storage, of which ``bell`` does not know.
+    let isStorageShared: Bool
     let assetKey: AssetKey
     private let database: any DatabaseWriter
     /// The calls that are under way, and whether there will be no further ones.
@@ -117,6 +119,7 @@ public final class CloudKitEmulator: Sendable {
         self.configuration = configuration
         self.identifiers = identifiers
         self.clock = clock
+        isStorageShared = storage.isShared
         do {
             let database = try storage.open()
             self.database = database

@@ -173,6 +173,54 @@ struct CommandTests {
         #expect(out.output == "Nobody was signed in.\n")
     }
 
+    /// Starts `mistkit emulator` in the folder, and reads from its greeting what another terminal has to set.
+    private func startEmulator() throws -> (process: Process, environment: [String: String]) {
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = ["emulator", "--port", "0"]
+        process.currentDirectoryURL = folder
+        process.environment = [:]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        var greeting = ""
+        while !greeting.contains("Ctrl-C stops it.") {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { break }
+            greeting += String(decoding: data, as: UTF8.self)
+        }
+        var environment: [String: String] = [:]
+        for line in greeting.split(separator: "\n") where line.contains("export MISTKIT_") {
+            let parts = line.split(separator: "=", maxSplits: 1)
+            environment[String(parts[0].dropFirst("  export ".count))] = String(parts[1].filter { $0 != "'" })
+        }
+        return (process, environment)
+    }
+
+    @Test func twoEmulatorsServeOneFolder() throws {
+        let emulators = try [startEmulator(), startEmulator()]
+        defer { for emulator in emulators { emulator.process.terminate() } }
+        for (name, emulator) in zip(["a", "b"], emulators) {
+            let created = try mistkit(
+                "records",
+                "create",
+                "--type",
+                "Note",
+                "--name",
+                name,
+                environment: emulator.environment
+            )
+            #expect(created.status == 0, "\(created.errors)")
+        }
+        #expect(try mistkit("records", "create", "--type", "Note", "--name", "c").status == 0)
+        for environment in emulators.map(\.environment) + [[:]] {
+            let found = try mistkit("records", "query", "Note", "-f", "csv", environment: environment)
+            let lines = found.output.split(whereSeparator: \.isNewline)
+            let names = lines.dropFirst().compactMap { $0.split(separator: ",").first }
+            #expect(names.sorted() == ["a", "b", "c"], "\(found.errors)")
+        }
+    }
+
     @Test func noCredentialIsShown() throws {
         let status = try mistkit("auth", "status", "--verbose")
         #expect(status.status == 0)

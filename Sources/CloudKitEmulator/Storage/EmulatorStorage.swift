@@ -8,6 +8,10 @@ public enum EmulatorStorage: Hashable, Sendable {
     ///
     /// A write that was answered is in the file, and survives the sudden death of the process (not necessarily of the
     /// machine).
+    ///
+    /// Any number of processes may have the file open, and may open it at the same time when it does not exist yet. What
+    /// one writes the others see at once; a push that one waits for arrives within ``CloudKitEmulator/pushPollInterval`` of
+    /// another's write. Beside the file stands an empty file with `-lock` at the end of its name.
     case file(path: String)
 }
 
@@ -18,7 +22,9 @@ extension EmulatorStorage {
         configuration.label = "CloudKitEmulator"
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
-        configuration.busyMode = .timeout(5)
+        // Other processes may hold the file for as long as they write. Each write takes milliseconds, but SQLite gives
+        // the file to any of those that wait, not to the first.
+        configuration.busyMode = .timeout(30)
         configuration.prepareDatabase { db in
             // WAL with `synchronous = NORMAL`: a commit is in the operating system's hands before it returns, so it
             // outlives the process, and no commit waits for the disk.
@@ -27,12 +33,27 @@ extension EmulatorStorage {
             try db.execute(sql: "PRAGMA mmap_size = 1073741824")
             try db.execute(sql: "PRAGMA temp_store = MEMORY")
         }
-        let writer: any DatabaseWriter =
-            switch self {
-            case .memory: try DatabaseQueue(configuration: configuration)
-            case .file(let path): try DatabasePool(path: path, configuration: configuration)
+        switch self {
+        case .memory:
+            let queue = try DatabaseQueue(configuration: configuration)
+            try Tables.migrator.migrate(queue)
+            return queue
+        case .file(let path):
+            // SQLite's own locks are not enough here. A new file gets its journal mode without waiting for other
+            // processes, and the migrator looks what is missing before it begins the transaction that adds it.
+            return try FileLock.withLock(atPath: path + "-lock") {
+                let pool = try DatabasePool(path: path, configuration: configuration)
+                try Tables.migrator.migrate(pool)
+                return pool
             }
-        try Tables.migrator.migrate(writer)
-        return writer
+        }
+    }
+
+    /// Whether other processes may write to the storage.
+    var isShared: Bool {
+        switch self {
+        case .memory: false
+        case .file: true
+        }
     }
 }

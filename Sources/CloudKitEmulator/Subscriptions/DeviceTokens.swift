@@ -121,7 +121,8 @@ extension CloudKitEmulator {
 
     /// Waits for the next push of a device, as the web courier does, and takes it out of the queue.
     ///
-    /// Pushes come in the order of the changes that they tell of. Two that wait for the same device share them.
+    /// Pushes come in the order of the changes that they tell of. Two that wait for the same device share them. Changes
+    /// that another process makes to the same file are told of too, within ``pushPollInterval``.
     ///
     /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
     /// - Returns: The JSON of a `PushPayload`.
@@ -130,7 +131,25 @@ extension CloudKitEmulator {
         while true {
             let rings = bell.rings
             if let push = try takePush(forCourier: courierID) { return push }
-            try await bell.wait(after: rings)
+            try await waitForPush(forCourier: courierID, after: rings)
+        }
+    }
+
+    /// How often a call that waits for a push looks for one that another process queued in the same file.
+    public static let pushPollInterval = Duration.milliseconds(200)
+
+    /// Waits until this emulator queues a push for any device, or another process queues one for this device.
+    private func waitForPush(forCourier courierID: String, after rings: Int) async throws {
+        guard isStorageShared else { return try await bell.wait(after: rings) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.bell.wait(after: rings) }
+            group.addTask {
+                repeat {
+                    try await Task.sleep(for: Self.pushPollInterval)
+                } while try !self.hasPush(forCourier: courierID)
+            }
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 
@@ -140,20 +159,7 @@ extension CloudKitEmulator {
     /// - Returns: The JSON of a `PushPayload`.
     /// - Throws: `NOT_FOUND` when the token is not or no longer known.
     public func takePush(forCourier courierID: String) throws(EmulatorError) -> [UInt8]? {
-        let isWaiting = try read { db -> Bool in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM push WHERE push.device_token = device_token.id)
-                        FROM device_token WHERE courier = ?
-                        """
-                ),
-                arguments: [courierID]
-            )
-            guard let row else { throw EmulatorError(.notFound, "there is no such token") }
-            return row[0]
-        }
-        guard isWaiting else { return nil }
+        guard try hasPush(forCourier: courierID) else { return nil }
         return try write { db in
             try Data.fetchOne(
                 db,
@@ -165,6 +171,25 @@ extension CloudKitEmulator {
                     """,
                 arguments: [courierID]
             ).map(Array.init)
+        }
+    }
+
+    /// Whether a push is queued for a device.
+    ///
+    /// - Throws: `NOT_FOUND` when the token is not or no longer known.
+    private func hasPush(forCourier courierID: String) throws(EmulatorError) -> Bool {
+        try read { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM push WHERE push.device_token = device_token.id)
+                        FROM device_token WHERE courier = ?
+                        """
+                ),
+                arguments: [courierID]
+            )
+            guard let row else { throw EmulatorError(.notFound, "there is no such token") }
+            return row[0]
         }
     }
 

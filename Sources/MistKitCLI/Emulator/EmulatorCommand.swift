@@ -13,6 +13,9 @@ struct EmulatorCommand: AsyncParsableCommand {
         discussion: """
             The data stay in the data folder, the same that other commands use when no credentials are set. Any client of CloudKit Web \
             Services can talk to it, CloudKit JS included.
+
+            Several emulators may use one data folder, each on a port of its own, and other commands may use the folder meanwhile: all work \
+            on the same data, and a client of one gets the pushes for what is written through another.
             """
     )
 

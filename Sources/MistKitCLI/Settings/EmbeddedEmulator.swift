@@ -54,8 +54,13 @@ struct EmbeddedEmulator {
         try emulator.issueWebAuthToken(for: account.userRecordName, keepsSignedIn: true)
     }
 
+    /// The folder's account. Of several processes that find none, one makes it, and the others read that one.
     private static func account(in folder: String, of emulator: CloudKitEmulator) throws -> Account {
         let path = folder + "/account.json"
+        return try FileLock.withLock(atPath: path + "-lock") { try account(at: path, in: folder, of: emulator) }
+    }
+
+    private static func account(at path: String, in folder: String, of emulator: CloudKitEmulator) throws -> Account {
         if let data = FileManager.default.contents(atPath: path) {
             do {
                 return try JSONReader.read(Account.self, from: [UInt8](data))
@@ -74,7 +79,12 @@ struct EmbeddedEmulator {
         )
         let bytes = try JSONWriter.bytes(of: account, options: [.prettyPrinted])
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-        guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: attributes) else {
+        // The file gets its name when it is whole, so that a process that is killed here leaves no half of it.
+        let draft = path + ".new"
+        guard
+            FileManager.default.createFile(atPath: draft, contents: Data(bytes), attributes: attributes),
+            (try? FileManager.default.moveItem(atPath: draft, toPath: path)) != nil
+        else {
             throw CommandError(
                 code: .failure,
                 message: "\(path) cannot be written.",

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import Foundation
+import StreamingJSON
 import Synchronization
 import Testing
 
@@ -109,6 +110,56 @@ struct FileStorageTests {
             #expect(try find("n") == ["c", "b", "a"])
             #expect(try find("k") == ["a", "b", "c"])
         }
+    }
+
+    @Test func aNewFileMayBeOpenedByManyAtOnce() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for round in 0..<10 {
+            let path = folder.appending(path: "\(round).sqlite").path
+            let outcomes = await withTaskGroup(of: String.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { refusal { try CloudKitEmulator(storage: .file(path: path)).createUser() } }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes == Array(repeating: "accepted", count: 8))
+            #expect(try CloudKitEmulator(storage: .file(path: path)).listUsers().count == 8)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aPushArrivesForWhatAnotherEmulatorWrites() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "emulator.sqlite").path
+        let world = try World(storage: .file(path: path))
+        let ann = Caller.user(world.ann)
+        let device = try world.emulator.createDeviceToken(
+            in: World.container,
+            .development,
+            apnsEnvironment: "development",
+            clientID: "desk",
+            as: ann
+        )
+        _ = try world.emulator.modifySubscriptions(
+            [
+                SubscriptionOperation(
+                    .create,
+                    subscription: Subscription(subscriptionID: "notes", zoneID: World.notes)
+                )
+            ],
+            in: world.privateDatabase,
+            as: ann
+        )
+        let other = try CloudKitEmulator(storage: .file(path: path))
+        let (emulator, database) = (world.emulator, world.privateDatabase)
+        async let push = emulator.nextPush(forCourier: device.courierID)
+        await emulator.waitForCouriers(1)
+        _ = try other.modifyRecords([.note(.create, "a")], in: database, zoneID: World.notes, as: ann)
+        let payload = try JSONReader.read(PushPayload.self, from: try await push)
+        #expect(payload.content?.zone?.subscriptionID == "notes")
     }
 
     @Test func aFileThatCannotBeOpenedIsAnError() {
