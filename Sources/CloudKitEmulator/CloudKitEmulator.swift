@@ -109,13 +109,13 @@ public final class CloudKitEmulator: Sendable {
     ///   - configuration: How to behave where that is a choice.
     ///   - identifiers: Where record names and tokens come from.
     ///   - clock: What time it is; stamps, signatures and the expiry of tokens go by it.
-    /// - Throws: An `INTERNAL_ERROR` when the file cannot be opened.
+    /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the file cannot be opened.
     public init(
         storage: EmulatorStorage = .memory,
         configuration: EmulatorConfiguration = EmulatorConfiguration(),
         identifiers: IdentifierSource = .random,
         clock: @escaping @Sendable () -> Date = { Date() }
-    ) throws(EmulatorError) {
+    ) throws {
         self.configuration = configuration
         self.identifiers = identifiers
         self.clock = clock
@@ -139,7 +139,9 @@ public final class CloudKitEmulator: Sendable {
     ///
     /// Calls that are under way end as they would have, and the last of them closes the storage. Every later call is an
     /// `INTERNAL_ERROR`.
-    public func close() throws(EmulatorError) {
+    ///
+    /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage cannot be closed.
+    public func close() throws {
         let isIdle = use.withLock { use in
             use.isClosed = true
             return use.calls == 0

@@ -31,7 +31,7 @@ struct AddFeed: AsyncParsableCommand {
     }
 
     /// Adds the feed, or says that it is there.
-    func add(to database: CloudKitDatabase) async throws(CloudKitError) -> String {
+    func add(to database: CloudKitDatabase) async throws -> String {
         let name = "feed-" + address.absoluteString.utf8.map { String($0, radix: 16) }.joined().suffix(200)
         do {
             let feed = try await database.save(
@@ -39,8 +39,7 @@ struct AddFeed: AsyncParsableCommand {
                 named: name
             )
             return "Added \(feed.title) as \(feed.recordName)."
-        } catch {
-            guard error.code == .exists || error.code == .conflict else { throw error }
+        } catch let error as CloudKitError where error.code == .exists || error.code == .conflict {
             return "\(address.absoluteString) is there already."
         }
     }

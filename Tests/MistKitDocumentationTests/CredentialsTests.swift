@@ -119,8 +119,7 @@ struct CredentialsTests {
         do {
             let zones = try await service.privateDatabase.fetchZones()
             print(zones.count)
-        } catch {
-            guard error.code == .authenticationRequired else { throw error }
+        } catch let error as CloudKitError where error.code == .authenticationRequired {
             try await manager.signIn(webAuthToken: await askThePerson(error.redirectURL))
         }
         let person = try await service.fetchCaller()
@@ -141,11 +140,11 @@ struct CredentialsTests {
         }
     }
 
-    @Test func aBadKeyIsNamed() {
+    @Test func aBadKeyIsNamed() throws {
         do {
             _ = try ServerToServerKey("-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----")
             Issue.record("A public key was taken for a private one.")
-        } catch {
+        } catch let error as CloudKitError {
             #expect(error.code == .invalidCredentials)
         }
     }

@@ -10,7 +10,7 @@ struct ErrorTests {
         do {
             try await database.update(feed)
             return "saved"
-        } catch {
+        } catch let error as CloudKitError {
             switch error.code {
             case .conflict: return "merge with \(error.serverRecord(as: Feed.self)?.title ?? "what is there")"
             case .notFound: return "somebody deleted it"
@@ -41,11 +41,11 @@ struct ErrorTests {
     }
 
     @Test func anErrorPrintsOnOneLine() async throws {
-        func fetch(from database: CloudKitDatabase) async {
+        func fetch(from database: CloudKitDatabase) async throws {
             do {
                 let feed = try await database.fetch(Feed.self, "feed-1")
                 Issue.record("There is no such feed as \(feed.title).")
-            } catch {
+            } catch let error as CloudKitError {
                 print(error)
                 // NOT_FOUND in lookupRecords for record feed-1: There is no such record. Was it deleted, or is it in
                 // another zone, database or environment? The service said: Record not found. [request 5b1f…]
@@ -58,7 +58,7 @@ struct ErrorTests {
             }
         }
         try await withCloudKitEmulator { emulator in
-            await fetch(from: emulator.service(as: .user).privateDatabase)
+            try await fetch(from: emulator.service(as: .user).privateDatabase)
         }
     }
 

@@ -18,11 +18,11 @@ struct RetryTests {
     }
 
     @Test func itGivesUpWithTheLastError() async throws {
-        func save(in database: CloudKitDatabase) async {
+        func save(in database: CloudKitDatabase) async throws {
             do {
                 try await database.save(Feed.swift)
                 Issue.record("A service that is never there took it.")
-            } catch {
+            } catch let error as CloudKitError {
                 print(error.code, "after", error.attempts, "attempts")  // TRY_AGAIN_LATER after 4 attempts
                 #expect(error.attempts == 4)
                 #expect(error.isTransient)
@@ -30,7 +30,7 @@ struct RetryTests {
         }
         try await withCloudKitEmulator(faults: [FaultRule(.refuse(.tryAgainLater), calls: .all)]) { emulator in
             let policy = RetryPolicy(maximumAttempts: 4, baseDelay: .zero, deadline: .seconds(3600))
-            await save(in: emulator.service(as: .user, retryPolicy: policy).privateDatabase)
+            try await save(in: emulator.service(as: .user, retryPolicy: policy).privateDatabase)
         }
     }
 

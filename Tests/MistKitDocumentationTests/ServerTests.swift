@@ -23,14 +23,14 @@ func feedRouter(_ service: CloudKitService) -> Router<BasicRequestContext> {
             Filter(\.category == category)
             Sort(\.qualityScore, ascending: false)
         }
-        let feeds = try await answering(context.logger) { () async throws(CloudKitError) in
+        let feeds = try await answering(context.logger) {
             try await service.publicDatabase.records(matching: query).collect(limit: 50)
         }
         return feeds.map { FeedSummary(name: $0.recordName, title: $0.title, score: $0.qualityScore) }
     }
     router.delete("feeds/by-name/:name") { _, context in
         let name = try context.parameters.require("name")
-        try await answering(context.logger) { () async throws(CloudKitError) in
+        try await answering(context.logger) {
             let feed = try await service.publicDatabase.fetch(Feed.self, name)
             try await service.publicDatabase.delete(feed)
         }
@@ -42,11 +42,11 @@ func feedRouter(_ service: CloudKitService) -> Router<BasicRequestContext> {
 /// Turns CloudKit's errors into answers of this server, and writes them down.
 func answering<Output>(
     _ logger: Logger,
-    _ body: () async throws(CloudKitError) -> Output
+    _ body: () async throws -> Output
 ) async throws -> Output {
     do {
         return try await body()
-    } catch {
+    } catch let error as CloudKitError {
         logger.error("CloudKit failed", metadata: ["error": "\(error)"])
         switch error.code {
         case .notFound: throw HTTPError(.notFound)

@@ -25,8 +25,8 @@ struct WriteTests {
         do {
             try await database.update(mine)
             Issue.record("The second writer was not refused.")
-        } catch {
-            guard error.code == .conflict, let theirs = error.serverRecord(as: Feed.self) else { throw error }
+        } catch let error as CloudKitError where error.code == .conflict {
+            guard let theirs = error.serverRecord(as: Feed.self) else { throw error }
             print("Somebody else wrote", theirs.title, "with a score of", theirs.qualityScore)
             #expect(theirs.qualityScore == 95)
         }

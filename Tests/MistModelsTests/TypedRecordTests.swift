@@ -139,10 +139,10 @@ struct TypedRecordTests {
     @Test func numbersThatDoNotFitNameRecordAndField() async throws {
         var record = try Record(fields: Everything(number: 1))
         record["small"] = 300
-        do throws(CloudKitError) {
+        do {
             _ = try StoredRecord<Everything>(record)
             Issue.record("300 does not fit Int8")
-        } catch {
+        } catch let error as CloudKitError {
             #expect(error.code == .decoding)
             #expect(error.item == .record(name: "numbers"))
             #expect(error.message.contains(#"the field "small" does not fit: the INT64 300 does not fit Int8"#))
@@ -155,10 +155,10 @@ struct TypedRecordTests {
         ] {
             var record = try Record(fields: Everything(number: 1))
             record[name] = .string(value)
-            do throws(CloudKitError) {
+            do {
                 _ = try StoredRecord<Everything>(record)
                 Issue.record("\(name) does not fit")
-            } catch {
+            } catch let error as CloudKitError {
                 #expect(error.message.contains(#"the field "\#(name)" does not fit: \#(text)"#), "\(error)")
             }
         }
@@ -172,24 +172,24 @@ struct TypedRecordTests {
             theirs.title = "Theirs"
             try await database.update(theirs)
             mine.tags = ["mine"]
-            do throws(CloudKitError) {
+            do {
                 try await database.update(mine)
                 Issue.record("this is a conflict")
-            } catch {
+            } catch let error as CloudKitError {
                 #expect(error.code == .conflict)
                 #expect(error.serverRecord(as: Feed.self)?.title == "Theirs")
             }
-            do throws(CloudKitError) {
+            do {
                 try await database.save(Feed.sample, named: "a")
                 Issue.record("this is a conflict")
-            } catch {
+            } catch let error as CloudKitError {
                 #expect(error.code == .conflict || error.code == .exists)
                 #expect(error.serverRecord(as: Feed.self)?.title == "Theirs")
             }
-            do throws(CloudKitError) {
+            do {
                 try await database.delete(mine)
                 Issue.record("this is a conflict")
-            } catch {
+            } catch let error as CloudKitError {
                 #expect(error.serverRecord(as: Feed.self)?.title == "Theirs")
             }
         }

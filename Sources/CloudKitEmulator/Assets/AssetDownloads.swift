@@ -70,8 +70,8 @@ extension CloudKitEmulator {
     ///
     /// - Parameter target: The address from its path on, query included.
     /// - Returns: The file, whose bytes are read as they are asked for.
-    /// - Throws: ``AssetHostError``.
-    public func openAsset(_ target: String) throws(AssetHostError) -> AssetDownload {
+    /// - Throws: An ``AssetHostError``.
+    public func openAsset(_ target: String) throws -> AssetDownload {
         var items: [Substring: Substring] = [:]
         for item in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -79,16 +79,16 @@ extension CloudKitEmulator {
         }
         guard let file = items["o"].flatMap({ Int64($0) }), let expires = items["e"].flatMap({ Int64($0) }),
             let signature = items["s"]
-        else { throw .notFound }
-        guard signature == assetKey.signature(of: file, until: expires) else { throw .forbidden }
-        guard expires * 1000 > now else { throw .gone }
+        else { throw AssetHostError.notFound }
+        guard signature == assetKey.signature(of: file, until: expires) else { throw AssetHostError.forbidden }
+        guard expires * 1000 > now else { throw AssetHostError.gone }
         do {
             guard let found = try read({ db in try AssetFile.fetch(file, db) }) else { throw AssetHostError.notFound }
             return AssetDownload(emulator: self, file: found)
         } catch let error as AssetHostError {
             throw error
         } catch {
-            throw .storage(EmulatorError(wrapping: error))
+            throw AssetHostError.storage(EmulatorError(wrapping: error))
         }
     }
 }
@@ -109,8 +109,8 @@ public struct AssetDownload: Sendable {
     ///   - offset: Where to begin.
     ///   - limit: How many at most.
     /// - Returns: At least one byte, and at most 256 KiB; none at the end of the file.
-    /// - Throws: ``AssetHostError/notFound`` when the file was removed meanwhile.
-    public func read(at offset: Int64, upTo limit: Int64 = .max) throws(AssetHostError) -> ArraySlice<UInt8> {
+    /// - Throws: An ``AssetHostError``: ``AssetHostError/notFound`` when the file was removed meanwhile.
+    public func read(at offset: Int64, upTo limit: Int64 = .max) throws -> ArraySlice<UInt8> {
         guard offset < file.size, limit > 0 else { return [] }
         let (number, start) = offset.quotientAndRemainder(dividingBy: Int64(AssetFile.chunkSize))
         let id = AssetFile.firstChunk(of: file.id) + number
@@ -123,9 +123,9 @@ public struct AssetDownload: Sendable {
                 )
             }
         } catch {
-            throw .storage(error)
+            throw AssetHostError.storage(error)
         }
-        guard let bytes, bytes.count > Int(start) else { throw .notFound }
+        guard let bytes, bytes.count > Int(start) else { throw AssetHostError.notFound }
         return Array(bytes)[Int(start)...].prefix(Int(min(limit, Int64(AssetFile.chunkSize))))
     }
 }

@@ -75,17 +75,17 @@ extension CloudKitEmulator {
     ///   - zoneID: The zone of the records; the default zone when `nil`.
     ///   - caller: Who asks.
     /// - Returns: One address for each request, in order, good for 15 minutes.
-    /// - Throws: `BAD_REQUEST` for too many, and for a field that holds something else than files; `ZONE_NOT_FOUND`,
-    ///   `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many, and for a field that holds something else than files;
+    ///   `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
     public func requestAssetUploads(
         _ requests: [AssetUploadRequest],
         in address: DatabaseAddress,
         zoneID: ZoneID? = nil,
         as caller: Caller
-    ) throws(EmulatorError) -> [AssetUploadTicket] {
+    ) throws -> [AssetUploadTicket] {
         let limit = configuration.limits.uploadTokensPerRequest
         guard requests.count <= limit else {
-            throw .badRequest("a request has at most \(limit) tokens, not \(requests.count)")
+            throw EmulatorError.badRequest("a request has at most \(limit) tokens, not \(requests.count)")
         }
         return try write(address, as: caller) { db, ground in
             if address.scope == .public, caller.userRecordName == nil {
@@ -145,9 +145,9 @@ extension CloudKitEmulator {
     ///   - token: The ``AssetUploadTicket/token``.
     ///   - length: The file's length, where it is known already.
     /// - Returns: What takes the bytes.
-    /// - Throws: ``AssetHostError``.
-    public func beginAssetUpload(_ token: String, length: Int64? = nil) throws(AssetHostError) -> AssetUpload {
-        if let length, length > configuration.limits.assetSize { throw .tooLarge }
+    /// - Throws: An ``AssetHostError``.
+    public func beginAssetUpload(_ token: String, length: Int64? = nil) throws -> AssetUpload {
+        if let length, length > configuration.limits.assetSize { throw AssetHostError.tooLarge }
         let id = try assetStorage { db in
             try checkAddress(token, db)
             // Far longer than any upload takes, so that only what broke off is swept away.
@@ -238,9 +238,11 @@ public struct AssetUpload: Sendable {
 
     /// Takes the next bytes.
     ///
-    /// - Throws: ``AssetHostError/tooLarge`` as soon as the file is longer than allowed.
-    public mutating func append(_ bytes: ArraySlice<UInt8>) throws(AssetHostError) {
-        guard size + Int64(bytes.count) <= emulator.configuration.limits.assetSize else { throw .tooLarge }
+    /// - Throws: An ``AssetHostError``: ``AssetHostError/tooLarge`` as soon as the file is longer than allowed.
+    public mutating func append(_ bytes: ArraySlice<UInt8>) throws {
+        guard size + Int64(bytes.count) <= emulator.configuration.limits.assetSize else {
+            throw AssetHostError.tooLarge
+        }
         size += Int64(bytes.count)
         var rest = bytes
         while !rest.isEmpty {
@@ -264,8 +266,9 @@ public struct AssetUpload: Sendable {
     /// Ends the file: the address is used up, and the file can be attached.
     ///
     /// - Returns: The dictionary to save in the field, with its receipt.
-    /// - Throws: ``AssetHostError/gone`` when the address went out of date or was used meanwhile; the file is then removed.
-    public consuming func finish() throws(AssetHostError) -> Asset {
+    /// - Throws: An ``AssetHostError``: ``AssetHostError/gone`` when the address went out of date or was used meanwhile;
+    ///   the file is then removed.
+    public consuming func finish() throws -> Asset {
         do throws(AssetHostError) {
             if !piece.isEmpty { try store() }
             return try emulator.finish(self, digest: Array(hash.finalize()))

@@ -26,17 +26,18 @@ extension CloudKitEmulator {
     ///   - caller: Who asks.
     /// - Returns: For each field, in order, the dictionary to save, with a receipt that is good once; or why there is none:
     ///   `NOT_FOUND` where there is no such record or file.
-    /// - Throws: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`, `BAD_REQUEST` for too many.
+    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`, `BAD_REQUEST` for
+    ///   too many.
     public func rereferenceAssets(
         _ fields: [AssetFieldID],
         in address: DatabaseAddress,
         zoneID: ZoneID? = nil,
         targetZoneID: ZoneID? = nil,
         as caller: Caller
-    ) throws(EmulatorError) -> [Result<Asset, EmulatorError>] {
+    ) throws -> [Result<Asset, EmulatorError>] {
         let limit = configuration.limits.uploadTokensPerRequest
         guard fields.count <= limit else {
-            throw .badRequest("a request has at most \(limit) assets, not \(fields.count)")
+            throw EmulatorError.badRequest("a request has at most \(limit) assets, not \(fields.count)")
         }
         return try write(address, as: caller) { db, ground in
             if address.scope == .public, caller.userRecordName == nil {

@@ -11,15 +11,15 @@ extension CloudKitEmulator {
     ///   - caller: Who asks.
     /// - Returns: The zones in the order of their last change, each once; deleted ones carry `deleted`. Those that were
     ///   gone before the first page are left out.
-    /// - Throws: `BAD_REQUEST` for the public database and for a token that is none of this database's,
-    ///   `AUTHENTICATION_REQUIRED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database and for a token that is none of this
+    ///   database's, `AUTHENTICATION_REQUIRED`.
     public func fetchDatabaseChanges(
         since syncToken: String?,
         in address: DatabaseAddress,
         resultsLimit: Int? = nil,
         as caller: Caller
-    ) throws(EmulatorError) -> ZonePage {
-        guard address.scope != .public else { throw .notApplicable(in: .public) }
+    ) throws -> ZonePage {
+        guard address.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read(address, as: caller) { db, ground in
             try changedZones(since: syncToken, kind: .database, in: ground, resultsLimit: resultsLimit, db)
         }
@@ -27,12 +27,14 @@ extension CloudKitEmulator {
 
     /// Fetches which zones changed (`zones/changes`, deprecated: use
     /// ``fetchDatabaseChanges(since:in:resultsLimit:as:)``). Its tokens are of a kind of their own.
+    ///
+    /// - Throws: An ``EmulatorError``, as ``fetchDatabaseChanges(since:in:resultsLimit:as:)``.
     public func fetchZoneListChanges(
         since metaSyncToken: String?,
         in address: DatabaseAddress,
         resultsLimit: Int? = nil,
         as caller: Caller
-    ) throws(EmulatorError) -> ZonePage {
+    ) throws -> ZonePage {
         try read(address, as: caller) { db, ground in
             try changedZones(since: metaSyncToken, kind: .zoneList, in: ground, resultsLimit: resultsLimit, db)
         }

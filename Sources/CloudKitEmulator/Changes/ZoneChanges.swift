@@ -79,13 +79,13 @@ extension CloudKitEmulator {
     ///   - caller: Who asks.
     /// - Returns: One page or failure for each zone, in order. A token that is no token fails with `BAD_REQUEST`, an
     ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
-    /// - Throws: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
     public func fetchZoneChanges(
         _ requests: [ZoneChangesRequest],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [ZoneChangesResult] {
-        guard address.scope != .public else { throw .notApplicable(in: .public) }
+    ) throws -> [ZoneChangesResult] {
+        guard address.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read(address, as: caller) { db, ground in
             try requests.map { request in
                 do {
@@ -107,13 +107,13 @@ extension CloudKitEmulator {
     /// Fetches what changed in one zone (`records/changes`, deprecated: use
     /// ``fetchZoneChanges(_:in:as:)``).
     ///
-    /// - Throws: What ``fetchZoneChanges(_:in:as:)`` returns as the zone's failure.
+    /// - Throws: An ``EmulatorError``: what ``fetchZoneChanges(_:in:as:)`` returns as the zone's failure.
     public func fetchRecordChanges(
         _ request: ZoneChangesRequest,
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> ZoneChanges {
-        guard address.scope != .public else { throw .notApplicable(in: .public) }
+    ) throws -> ZoneChanges {
+        guard address.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read(address, as: caller) { db, ground in
             try changes(request, in: ground, db)
         }

@@ -7,13 +7,13 @@ extension CloudKitEmulator {
     ///   - token: The token, 64 lower-case hexadecimal digits; `nil` makes a new one.
     ///   - container: The container's identifier.
     /// - Returns: The token.
-    /// - Throws: A `BAD_REQUEST` when the token does not look like one.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when the token does not look like one.
     @discardableResult
-    public func registerAPIToken(_ token: String? = nil, for container: String) throws(EmulatorError) -> String {
+    public func registerAPIToken(_ token: String? = nil, for container: String) throws -> String {
         let token = token ?? identifiers.hex(32)
         guard token.utf8.count == 64, token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
         else {
-            throw .badRequest("an API token has 64 lower-case hexadecimal digits")
+            throw EmulatorError.badRequest("an API token has 64 lower-case hexadecimal digits")
         }
         try write { db in
             try db.execute(sql: "INSERT OR IGNORE INTO api_token VALUES (?, ?)", arguments: [token, container])

@@ -43,17 +43,17 @@ extension CloudKitEmulator {
     ///   - credentials: What the request brought.
     ///   - container: The container's identifier.
     /// - Returns: Who makes the request, and the next web token.
-    /// - Throws: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was wrong. For a web token that
-    ///   does not hold, what ``EmulatorConfiguration/WebAuthTokens/rejection`` says.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was
+    ///   wrong. For a web token that does not hold, what ``EmulatorConfiguration/WebAuthTokens/rejection`` says.
     public func authenticate(
         _ credentials: Credentials,
         for container: String
-    ) throws(EmulatorError) -> Authentication {
+    ) throws -> Authentication {
         if let signature = credentials.signature {
             return Authentication(caller: .serverKey(keyID: try verify(signature, for: container)))
         }
         guard let apiToken = credentials.apiToken, try isRegistered(apiToken, for: container) else {
-            throw .authenticationFailed
+            throw EmulatorError.authenticationFailed
         }
         guard let webAuthToken = credentials.webAuthToken else {
             return Authentication(caller: .anonymous)

@@ -75,9 +75,9 @@ extension CloudKitEmulator {
     ///   - key: The public key.
     ///   - container: The container's identifier.
     /// - Returns: The key ID, 64 hexadecimal digits; the same key gets the same ID again.
-    /// - Throws: A `BAD_REQUEST` when it is no public key on the curve P-256.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when it is no public key on the curve P-256.
     @discardableResult
-    public func registerServerKey(_ key: ServerKey, for container: String) throws(EmulatorError) -> String {
+    public func registerServerKey(_ key: ServerKey, for container: String) throws -> String {
         let point = try key.publicKey().x963Representation
         let keyID = hexadecimal(SHA256.hash(data: Array(container.utf8) + [0] + Array(point)))
         try write { db in

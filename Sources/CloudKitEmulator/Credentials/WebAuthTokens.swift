@@ -97,12 +97,12 @@ extension CloudKitEmulator {
     ///   - container: The container that the token is good for; `nil` for all.
     ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
     /// - Returns: The token.
-    /// - Throws: `NOT_FOUND` when there is no such user.
+    /// - Throws: An ``EmulatorError``: `NOT_FOUND` when there is no such user.
     public func issueWebAuthToken(
         for userRecordName: String,
         container: String? = nil,
         keepsSignedIn: Bool = false
-    ) throws(EmulatorError) -> String {
+    ) throws -> String {
         guard let user = digits(ofUserRecordName: userRecordName), try userExists(userRecordName) else {
             throw EmulatorError(.notFound, "there is no user '\(userRecordName)'")
         }

@@ -29,8 +29,8 @@ extension CloudKitEmulator {
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     ///   - caller: Who asks.
     /// - Returns: A page of records.
-    /// - Throws: `BAD_REQUEST` for what is wrong with the query, in the recorded words where they are known;
-    ///   `ZONE_NOT_FOUND`; `AUTHENTICATION_REQUIRED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for what is wrong with the query, in the recorded words where they
+    ///   are known; `ZONE_NOT_FOUND`; `AUTHENTICATION_REQUIRED`.
     public func queryRecords(
         _ query: RecordQuery,
         in address: DatabaseAddress,
@@ -42,7 +42,7 @@ extension CloudKitEmulator {
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false,
         as caller: Caller
-    ) throws(EmulatorError) -> RecordPage {
+    ) throws -> RecordPage {
         let limit = try pageSize(resultsLimit)
         return try read(address, as: caller) { db, ground in
             let isZoneWide = zoneWide && zoneID == nil && address.scope != .public

@@ -27,7 +27,7 @@ extension CloudKitEmulator {
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     ///   - caller: Who asks.
     /// - Returns: One result for each lookup, in order; `NOT_FOUND`, "Record not found", where there is none.
-    /// - Throws: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `BAD_REQUEST` for too many records.
+    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `BAD_REQUEST` for too many records.
     public func lookupRecords(
         _ lookups: [RecordLookup],
         in address: DatabaseAddress,
@@ -36,11 +36,11 @@ extension CloudKitEmulator {
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false,
         as caller: Caller
-    ) throws(EmulatorError) -> RecordPage {
+    ) throws -> RecordPage {
         try authorize(caller, on: address.scope)
         let limit = configuration.limits.recordsPerResponse
         guard lookups.count <= limit else {
-            throw .badRequest("a request looks up at most \(limit) records, not \(lookups.count)")
+            throw EmulatorError.badRequest("a request looks up at most \(limit) records, not \(lookups.count)")
         }
         return try read(address, as: caller) { db, ground in
             let zone = try zone(zoneID, of: ground, in: db)

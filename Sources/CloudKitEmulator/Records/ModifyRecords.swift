@@ -28,7 +28,7 @@ extension CloudKitEmulator {
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     ///   - caller: Who asks.
     /// - Returns: One result for each operation, in order.
-    /// - Throws: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
     ///   `AUTHENTICATION_REQUIRED`, and `ATOMIC_ERROR` where the configuration wants it so.
     public func modifyRecords(
         _ operations: [RecordOperation],
@@ -39,7 +39,7 @@ extension CloudKitEmulator {
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false,
         as caller: Caller
-    ) throws(EmulatorError) -> RecordPage {
+    ) throws -> RecordPage {
         try authorize(caller, on: address.scope)
         try checkBatch(operations)
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.

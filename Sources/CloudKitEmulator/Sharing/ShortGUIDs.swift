@@ -18,12 +18,12 @@ extension CloudKitEmulator {
     ///   - caller: Who asks.
     /// - Returns: One result for each name, in order. Somebody who may be meant by an invitation to an address that
     ///   nobody is known by gets these invitations in `potentialMatchList`, and nothing of the share.
-    /// - Throws: `BAD_REQUEST` for another database and for too many names.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database and for too many names.
     public func resolveShares(
         _ shortGUIDs: [ShortGUID],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [ShareResult] {
+    ) throws -> [ShareResult] {
         try checkShortGUIDs(shortGUIDs, in: address)
         return try read(address, as: caller) { db, ground in
             try shortGUIDs.map { shortGUID in
@@ -46,13 +46,13 @@ extension CloudKitEmulator {
     ///   - address: The container's public database.
     ///   - caller: Who accepts.
     /// - Returns: One result for each name, in order, of the same form as with ``resolveShares(_:in:as:)``.
-    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a server-to-server key,
-    ///   `BAD_REQUEST` for another database and for too many names.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a
+    ///   server-to-server key, `BAD_REQUEST` for another database and for too many names.
     public func acceptShares(
         _ shortGUIDs: [ShortGUID],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [ShareResult] {
+    ) throws -> [ShareResult] {
         try checkShortGUIDs(shortGUIDs, in: address)
         let user = try signedInUser(caller)
         let shared = DatabaseAddress(address.container, address.environment, .shared)

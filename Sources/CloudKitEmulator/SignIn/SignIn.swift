@@ -45,17 +45,19 @@ extension CloudKitEmulator {
     ///   - callback: Where they go; for tokens that nothing was chosen for, ``SignInCallback/postMessage``.
     ///   - token: The API token.
     ///   - container: The container of the token.
-    /// - Throws: A `BAD_REQUEST` for an address that is none.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` for an address that is none.
     public func setSignInCallback(
         _ callback: SignInCallback,
         ofAPIToken token: String,
         for container: String
-    ) throws(EmulatorError) {
+    ) throws {
         var address: String?
         if case .redirect(let text) = callback {
             guard let url = URL(string: text), url.scheme != nil, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
             else {
-                throw .badRequest("a sign-in callback is an address such as http://localhost:8080/signed-in")
+                throw EmulatorError.badRequest(
+                    "a sign-in callback is an address such as http://localhost:8080/signed-in"
+                )
             }
             address = text
         }
@@ -92,8 +94,8 @@ extension CloudKitEmulator {
     ///
     /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:)`` made.
     /// - Returns: Who wants to know; `nil` for a ticket that is too old or was not made here.
-    /// - Throws: An `INTERNAL_ERROR` when the storage fails.
-    public func signInRequest(ofTicket ticket: String) throws(EmulatorError) -> SignInRequest? {
+    /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
+    public func signInRequest(ofTicket ticket: String) throws -> SignInRequest? {
         guard let bytes = bytes(ofBase64URL: ticket), bytes.count > 8 + 16 + 32 else { return nil }
         let facts = Array(bytes.dropLast(32))
         guard webTokenKey.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
@@ -117,8 +119,8 @@ extension CloudKitEmulator {
     ///
     /// - Parameter limit: How many to list at most.
     /// - Returns: The people.
-    /// - Throws: An `INTERNAL_ERROR` when the storage fails.
-    public func listSignInCandidates(limit: Int = 200) throws(EmulatorError) -> [SignInCandidate] {
+    /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
+    public func listSignInCandidates(limit: Int = 200) throws -> [SignInCandidate] {
         try read { db in
             try Row.fetchAll(
                 db,

@@ -36,15 +36,15 @@ extension CloudKitEmulator {
     ///   - clientID: The name that the client chose for itself.
     ///   - caller: Whose subscriptions the device is told of.
     /// - Returns: The token.
-    /// - Throws: `BAD_REQUEST` for another `apnsEnvironment` and without a client's name; `AUTHENTICATION_REQUIRED` without
-    ///   a user.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment` and without a client's name;
+    ///   `AUTHENTICATION_REQUIRED` without a user.
     public func createDeviceToken(
         in container: String,
         _ environment: ContainerEnvironment,
         apnsEnvironment: String,
         clientID: String?,
         as caller: Caller
-    ) throws(EmulatorError) -> IssuedDeviceToken {
+    ) throws -> IssuedDeviceToken {
         let owner = try subscriber(caller)
         try check(apnsEnvironment, clientID)
         return try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
@@ -80,8 +80,8 @@ extension CloudKitEmulator {
     /// Registers a push token (`tokens/register`): one of ``createDeviceToken(in:_:apnsEnvironment:clientID:as:)``, or one
     /// that a device got from Apple's push service, whose pushes ``takePushes(forDeviceToken:)`` gives.
     ///
-    /// - Throws: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a client's name;
-    ///   `AUTHENTICATION_REQUIRED` without a user.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a
+    ///   client's name; `AUTHENTICATION_REQUIRED` without a user.
     public func registerDeviceToken(
         _ apnsToken: String,
         in container: String,
@@ -89,10 +89,10 @@ extension CloudKitEmulator {
         apnsEnvironment: String,
         clientID: String?,
         as caller: Caller
-    ) throws(EmulatorError) {
+    ) throws {
         let owner = try subscriber(caller)
         try check(apnsEnvironment, clientID)
-        guard !apnsToken.isEmpty else { throw .badRequest("apnsToken is required") }
+        guard !apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
         try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
             try db.execute(
                 sql: """
@@ -157,8 +157,8 @@ extension CloudKitEmulator {
     ///
     /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
     /// - Returns: The JSON of a `PushPayload`.
-    /// - Throws: `NOT_FOUND` when the token is not or no longer known.
-    public func takePush(forCourier courierID: String) throws(EmulatorError) -> [UInt8]? {
+    /// - Throws: An ``EmulatorError``: `NOT_FOUND` when the token is not or no longer known.
+    public func takePush(forCourier courierID: String) throws -> [UInt8]? {
         guard try hasPush(forCourier: courierID) else { return nil }
         return try write { db in
             try Data.fetchOne(
@@ -197,8 +197,8 @@ extension CloudKitEmulator {
     ///
     /// - Parameter apnsToken: The token, in any container.
     /// - Returns: The JSON of each `PushPayload`, in order.
-    /// - Throws: An `INTERNAL_ERROR` when the storage fails.
-    public func takePushes(forDeviceToken apnsToken: String) throws(EmulatorError) -> [[UInt8]] {
+    /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
+    public func takePushes(forDeviceToken apnsToken: String) throws -> [[UInt8]] {
         try write { db in
             let devices = "SELECT id FROM device_token WHERE token = ?"
             let payloads = try Data.fetchAll(
@@ -212,7 +212,9 @@ extension CloudKitEmulator {
     }
 
     /// Forgets all device tokens of a person, with what waits for them: a fault for clients that wait.
-    public func revokeDeviceTokens(of userRecordName: String) throws(EmulatorError) {
+    ///
+    /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
+    public func revokeDeviceTokens(of userRecordName: String) throws {
         try write { db in
             try db.execute(
                 sql: "DELETE FROM push WHERE device_token IN (SELECT id FROM device_token WHERE owner = ?)",

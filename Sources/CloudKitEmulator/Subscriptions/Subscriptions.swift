@@ -13,11 +13,11 @@ extension CloudKitEmulator {
     ///
     /// Those made with a server-to-server key belong to the key (observed live).
     ///
-    /// - Throws: `AUTHENTICATION_REQUIRED` without a user.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user.
     public func listSubscriptions(
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [SubscriptionResult] {
+    ) throws -> [SubscriptionResult] {
         let owner = try subscriber(caller)
         return try read(address, as: caller) { db, ground in
             try StoredSubscription.all(of: owner, in: ground, db).map { .subscription($0.subscription) }
@@ -27,16 +27,18 @@ extension CloudKitEmulator {
     /// Looks up subscriptions by name (`subscriptions/lookup`).
     ///
     /// - Returns: One result for each name, in order; `NOT_FOUND` where the caller has no such subscription.
-    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many names.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many names.
     public func lookupSubscriptions(
         _ subscriptionIDs: [String],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [SubscriptionResult] {
+    ) throws -> [SubscriptionResult] {
         let owner = try subscriber(caller)
         let limit = configuration.limits.operationsPerRequest
         guard subscriptionIDs.count <= limit else {
-            throw .badRequest("a request looks up at most \(limit) subscriptions, not \(subscriptionIDs.count)")
+            throw EmulatorError.badRequest(
+                "a request looks up at most \(limit) subscriptions, not \(subscriptionIDs.count)"
+            )
         }
         return try read(address, as: caller) { db, ground in
             try subscriptionIDs.map { id in
@@ -61,16 +63,16 @@ extension CloudKitEmulator {
     ///   - address: The database.
     ///   - caller: Whose subscriptions they are.
     /// - Returns: One result for each operation, in order.
-    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many operations.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many operations.
     public func modifySubscriptions(
         _ operations: [SubscriptionOperation],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [SubscriptionResult] {
+    ) throws -> [SubscriptionResult] {
         let owner = try subscriber(caller)
         let limit = configuration.limits.operationsPerRequest
         guard operations.count <= limit else {
-            throw .badRequest("a request has at most \(limit) operations, not \(operations.count)")
+            throw EmulatorError.badRequest("a request has at most \(limit) operations, not \(operations.count)")
         }
         return try write(address, as: caller) { db, ground in
             try operations.map { operation in

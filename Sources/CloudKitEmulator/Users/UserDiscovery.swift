@@ -23,13 +23,13 @@ extension CloudKitEmulator {
     /// - Returns: Who was found, in the order of the lookups, each with the lookup that found them. Those who do not let
     ///   themselves be discovered are as unknown as those who do not exist; what becomes of them,
     ///   ``EmulatorConfiguration/Unsettled/usersNotFound`` says.
-    /// - Throws: `BAD_REQUEST` for another database (observed live) and for a lookup by nothing,
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database (observed live) and for a lookup by nothing,
     ///   `AUTHENTICATION_REQUIRED`, `AUTHENTICATION_FAILED` for a server-to-server key (observed live).
     public func discoverUsers(
         _ lookups: [LookupInfo],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [UserIdentity] {
+    ) throws -> [UserIdentity] {
         try checkDiscovery(in: address, as: caller)
         return try read { db in
             try lookups.compactMap { lookup in
@@ -57,12 +57,12 @@ extension CloudKitEmulator {
     ///   - address: The container's public database.
     ///   - caller: Who asks.
     /// - Returns: Their identities, in the order of their user record names.
-    /// - Throws: What ``discoverUsers(_:in:as:)`` throws; `INTERNAL_ERROR` where
+    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:in:as:)`` throws; `INTERNAL_ERROR` where
     ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` wants it so.
     public func discoverAllUsers(
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [UserIdentity] {
+    ) throws -> [UserIdentity] {
         let user = try checkDiscovery(in: address, as: caller)
         guard configuration.unsettled.discoverAllUsers == .listsUsers else {
             throw EmulatorError(.internalError, "internal error")
@@ -80,15 +80,16 @@ extension CloudKitEmulator {
     /// Finds users by one property alone (`users/lookup/email` and `users/lookup/id`, deprecated: use
     /// ``discoverUsers(_:in:as:)``).
     ///
-    /// - Throws: What ``discoverUsers(_:in:as:)`` throws, `BAD_REQUEST` also for a lookup without the property.
+    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:in:as:)`` throws, `BAD_REQUEST` also for a lookup without
+    ///   the property.
     public func lookupUsers(
         _ lookups: [LookupInfo],
         by property: KeyPath<LookupInfo, String?>,
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [UserIdentity] {
+    ) throws -> [UserIdentity] {
         for lookup in lookups where lookup[keyPath: property] == nil {
-            throw .badRequest("BadRequestException: Unexpected input")
+            throw EmulatorError.badRequest("BadRequestException: Unexpected input")
         }
         return try discoverUsers(lookups, in: address, as: caller).filter { $0.userRecordName != nil }
     }

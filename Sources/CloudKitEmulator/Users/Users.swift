@@ -37,7 +37,7 @@ extension CloudKitEmulator {
     ///   - userRecordName: The person's user record name, `_` and 32 hexadecimal digits; `nil` makes a new one. A person
     ///     of that name who is there already gets the new names and addresses.
     /// - Returns: The user record name.
-    /// - Throws: A `BAD_REQUEST` when `userRecordName` does not look like one.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when `userRecordName` does not look like one.
     @discardableResult
     public func createUser(
         _ nameComponents: NameComponents? = nil,
@@ -45,10 +45,10 @@ extension CloudKitEmulator {
         phoneNumber: String? = nil,
         isDiscoverable: Bool = true,
         userRecordName: String? = nil
-    ) throws(EmulatorError) -> String {
+    ) throws -> String {
         let name = userRecordName ?? "_" + identifiers.hex(16)
         guard digits(ofUserRecordName: name) != nil else {
-            throw .badRequest("a user record name is an underscore and 32 lower-case hexadecimal digits")
+            throw EmulatorError.badRequest("a user record name is an underscore and 32 lower-case hexadecimal digits")
         }
         try write { db in
             try db.execute(
@@ -67,15 +67,17 @@ extension CloudKitEmulator {
     }
 
     /// The user record names of all persons, in order.
-    public func listUsers() throws(EmulatorError) -> [String] {
+    ///
+    /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
+    public func listUsers() throws -> [String] {
         try read { db in try String.fetchAll(db, sql: "SELECT name FROM user ORDER BY name") }
     }
 
     /// Who asks (`users/caller`): one flat identity.
     ///
-    /// - Throws: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a server-to-server key (observed
-    ///   live).
-    public func fetchCaller(as caller: Caller) throws(EmulatorError) -> UserIdentity {
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a
+    ///   server-to-server key (observed live).
+    public func fetchCaller(as caller: Caller) throws -> UserIdentity {
         let person = try signedInPerson(caller)
         return UserIdentity(
             userRecordName: person.userRecordName,
@@ -85,8 +87,8 @@ extension CloudKitEmulator {
 
     /// Who asks (`users/current`, deprecated: use ``fetchCaller(as:)``).
     ///
-    /// - Throws: The same as ``fetchCaller(as:)``.
-    public func fetchCurrentUser(as caller: Caller) throws(EmulatorError) -> CurrentUser {
+    /// - Throws: An ``EmulatorError``: the same as ``fetchCaller(as:)``.
+    public func fetchCurrentUser(as caller: Caller) throws -> CurrentUser {
         let identity = try fetchCaller(as: caller)
         return CurrentUser(
             userRecordName: identity.userRecordName ?? "",

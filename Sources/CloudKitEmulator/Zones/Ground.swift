@@ -241,7 +241,9 @@ extension CloudKitEmulator {
 
 extension CloudKitEmulator {
     /// Makes a container known. Needed only where ``EmulatorConfiguration/containers`` says so.
-    public func registerContainer(_ identifier: String) throws(EmulatorError) {
+    ///
+    /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
+    public func registerContainer(_ identifier: String) throws {
         try write { db in
             try db.execute(
                 sql: "INSERT OR IGNORE INTO registered_container VALUES (?)",

@@ -22,7 +22,9 @@ extension CloudKitEmulator {
     /// Lists the zones of a database (`zones/list`): the default zone, then the others in the order of their making.
     ///
     /// The shared database has the zones in which the caller accepted a share, and no default zone.
-    public func listZones(in address: DatabaseAddress, as caller: Caller) throws(EmulatorError) -> ZonePage {
+    ///
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    public func listZones(in address: DatabaseAddress, as caller: Caller) throws -> ZonePage {
         try read(address, as: caller) { db, ground in
             ZonePage(
                 zones: try zones(of: ground, in: db).map { .zone(description(of: $0, in: ground)) },
@@ -34,11 +36,12 @@ extension CloudKitEmulator {
     /// Looks up zones by ID (`zones/lookup`).
     ///
     /// - Returns: One result for each ID, in order; `ZONE_NOT_FOUND` where there is no such zone.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
     public func lookupZones(
         _ zoneIDs: [ZoneID],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [ZoneResult] {
+    ) throws -> [ZoneResult] {
         try read(address, as: caller) { db, ground in
             try zoneIDs.map { zoneID in
                 try result(for: zoneID) {
@@ -53,18 +56,22 @@ extension CloudKitEmulator {
     /// Only private databases have custom zones.
     ///
     /// - Returns: One result for each operation, in order. A zone that was deleted comes back with `deleted`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database, for too many operations and for two on one zone;
+    ///   `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
     public func modifyZones(
         _ operations: [ZoneOperation],
         in address: DatabaseAddress,
         as caller: Caller
-    ) throws(EmulatorError) -> [ZoneResult] {
-        guard address.scope == .private else { throw .notApplicable(in: address.scope) }
+    ) throws -> [ZoneResult] {
+        guard address.scope == .private else { throw EmulatorError.notApplicable(in: address.scope) }
         guard operations.count <= configuration.limits.operationsPerRequest else {
-            throw .badRequest("a request has at most \(configuration.limits.operationsPerRequest) operations")
+            throw EmulatorError.badRequest(
+                "a request has at most \(configuration.limits.operationsPerRequest) operations"
+            )
         }
         var names = Set<String>()
         for operation in operations where !names.insert(operation.zone.zoneID.zoneName).inserted {
-            throw .badRequest("more than one operation on zone '\(operation.zone.zoneID.zoneName)'")
+            throw EmulatorError.badRequest("more than one operation on zone '\(operation.zone.zoneID.zoneName)'")
         }
         return try write(address, as: caller) { db, ground in
             return try operations.map { operation in

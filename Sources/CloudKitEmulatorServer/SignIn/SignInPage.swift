@@ -66,8 +66,7 @@ struct SignInPage {
                 container: applicant.container,
                 keepsSignedIn: values["keep_signed_in"] != nil
             )
-        } catch {
-            guard error.serverErrorCode == .notFound else { throw error }
+        } catch let error as EmulatorError where error.serverErrorCode == .notFound {
             return Self.page(
                 SignInHTML.notice("There is no such person", "Go back and choose one of the list."),
                 status: .badRequest

@@ -28,13 +28,13 @@ public struct AssetChunks: AsyncSequence, Sendable {
     /// Some bytes, in order.
     public typealias Element = ArraySlice<UInt8>
     /// What going through the bytes can throw.
-    public typealias Failure = CloudKitError
+    public typealias Failure = any Error
 
     let host: AssetHost
     /// What is known of the asset at the beginning; `nil` when it has to be looked up.
     let asset: Asset?
     /// Looks up the asset, where its record is known.
-    let lookUp: (@Sendable () async throws(CloudKitError) -> Asset)?
+    let lookUp: (@Sendable () async throws -> Asset)?
     var progress: ProgressHandler?
 
     /// Starts to go through the bytes; the first request is made when the first are asked for.
@@ -73,7 +73,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// - Throws: A ``CloudKitError``.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws(CloudKitError) -> ArraySlice<UInt8>? {
+        ) async throws -> ArraySlice<UInt8>? {
             while !isFinished {
                 do throws(CloudKitError) {
                     if body == nil { try await open() }
@@ -146,7 +146,12 @@ public struct AssetChunks: AsyncSequence, Sendable {
         private mutating func currentAsset() async throws(CloudKitError) -> Asset {
             if let asset, asset.downloadURL != nil || chunks.lookUp == nil { return asset }
             guard let lookUp = chunks.lookUp else { throw .invalidArgument("There is no asset to download.") }
-            let found = try await lookUp()
+            let found: Asset
+            do {
+                found = try await lookUp()
+            } catch {
+                throw CloudKitError(error, operation: AssetChunks.operation)
+            }
             if let checksum = asset?.fileChecksum, let other = found.fileChecksum, checksum != other {
                 throw CloudKitError(
                     code: .conflict,

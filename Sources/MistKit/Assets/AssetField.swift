@@ -85,7 +85,7 @@ extension FieldValue {
 
 extension CloudKitDatabase {
     /// Looks up what a field holds now, and where.
-    func fetchAsset(_ field: AssetField) async throws(CloudKitError) -> Asset {
+    func fetchAsset(_ field: AssetField) async throws -> Asset {
         let record = try await fetch(field.recordName, inZone: field.zoneID, desiredKeys: [field.fieldName])
         guard let asset = record[field.fieldName]?.asset(at: field.index) else {
             var error = CloudKitError(

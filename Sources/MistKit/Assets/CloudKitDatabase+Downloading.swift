@@ -49,7 +49,7 @@ extension CloudKitDatabase {
         AssetChunks(
             host: service.assets,
             asset: field.asset,
-            lookUp: { () async throws(CloudKitError) in try await fetchAsset(field) }
+            lookUp: { try await fetchAsset(field) }
         )
     }
 
@@ -68,13 +68,13 @@ extension CloudKitDatabase {
     ///   - asset: The asset as it was read from a record. Its address is good for about an hour.
     ///   - file: Where to put it. A file that is there is replaced.
     ///   - progress: Told of each piece that came.
-    /// - Throws: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out of date,
-    ///   ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out
+    ///   of date, ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
     public func download(
         _ asset: Asset,
         to file: URL,
         progress: ProgressHandler? = nil
-    ) async throws(CloudKitError) {
+    ) async throws {
         try await write(chunks(of: asset), to: file, progress: progress)
     }
 
@@ -90,14 +90,14 @@ extension CloudKitDatabase {
     ///   - field: The record and its field.
     ///   - file: Where to put it. A file that is there is replaced.
     ///   - progress: Told of each piece that came.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or holds no file,
-    ///   ``CloudKitError/Code-swift.struct/conflict`` when it holds another one by now,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or
+    ///   holds no file, ``CloudKitError/Code-swift.struct/conflict`` when it holds another one by now,
     ///   ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
     public func download(
         _ field: AssetField,
         to file: URL,
         progress: ProgressHandler? = nil
-    ) async throws(CloudKitError) {
+    ) async throws {
         try await write(chunks(of: field), to: file, progress: progress)
     }
 
@@ -108,13 +108,13 @@ extension CloudKitDatabase {
     ///   - limit: The most bytes to take: 64 MiB. What is longer is refused before it is fetched.
     ///   - progress: Told of each piece that came.
     /// - Returns: The bytes.
-    /// - Throws: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out of date,
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out
+    ///   of date, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
     public func download(
         _ asset: Asset,
         upTo limit: Int = 64 << 20,
         progress: ProgressHandler? = nil
-    ) async throws(CloudKitError) -> [UInt8] {
+    ) async throws -> [UInt8] {
         try await collect(chunks(of: asset), upTo: limit, progress: progress)
     }
 
@@ -125,13 +125,13 @@ extension CloudKitDatabase {
     ///   - limit: The most bytes to take: 64 MiB.
     ///   - progress: Told of each piece that came.
     /// - Returns: The bytes.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or holds no file,
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or
+    ///   holds no file, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
     public func download(
         _ field: AssetField,
         upTo limit: Int = 64 << 20,
         progress: ProgressHandler? = nil
-    ) async throws(CloudKitError) -> [UInt8] {
+    ) async throws -> [UInt8] {
         try await collect(chunks(of: field), upTo: limit, progress: progress)
     }
 
@@ -153,11 +153,11 @@ extension CloudKitDatabase {
     ) async -> [Result<Void, CloudKitError>] {
         let sum = ProgressSum(of: downloads.count, progress)
         return await sideBySide(downloads, atMost: maximumConcurrency) { index, download in
-            do throws(CloudKitError) {
+            do {
                 try await write(download.chunks(self), to: download.file, progress: sum.handler(for: index))
                 return .success(())
             } catch {
-                return .failure(error)
+                return .failure(CloudKitError(error, operation: AssetChunks.operation))
             }
         }
     }
@@ -166,13 +166,13 @@ extension CloudKitDatabase {
         _ chunks: AssetChunks,
         to file: URL,
         progress: ProgressHandler?
-    ) async throws(CloudKitError) {
+    ) async throws {
         var chunks = chunks
         chunks.progress = progress
         let replacement = try ReplacementFile(for: file)
         defer { replacement.discard() }
         for try await chunk in chunks { try replacement.write(chunk) }
-        if Task.isCancelled { throw .cancelled(operation: AssetChunks.operation) }
+        if Task.isCancelled { throw CloudKitError.cancelled(operation: AssetChunks.operation) }
         try replacement.commit()
     }
 
@@ -180,7 +180,7 @@ extension CloudKitDatabase {
         _ chunks: AssetChunks,
         upTo limit: Int,
         progress: ProgressHandler?
-    ) async throws(CloudKitError) -> [UInt8] {
+    ) async throws -> [UInt8] {
         var chunks = chunks
         chunks.progress = progress
         func tooLong(_ size: Int64) -> CloudKitError {

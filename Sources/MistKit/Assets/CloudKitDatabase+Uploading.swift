@@ -80,8 +80,8 @@ extension CloudKitDatabase {
     ///   - zone: The record's zone; the default zone when `nil`.
     ///   - progress: Told of each piece that went.
     /// - Returns: The asset, with the record's name that it must be saved under.
-    /// - Throws: ``CloudKitError/Code-swift.struct/badRequest`` for a field that holds something else than files,
-    ///   ``CloudKitError/Code-swift.struct/limitExceeded`` for a file that is too long,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/badRequest`` for a field that holds something
+    ///   else than files, ``CloudKitError/Code-swift.struct/limitExceeded`` for a file that is too long,
     ///   ``CloudKitError/Code-swift.struct/localData`` when the bytes cannot be read.
     public func upload(
         _ source: AssetSource,
@@ -90,7 +90,7 @@ extension CloudKitDatabase {
         named recordName: String? = nil,
         inZone zone: ZoneID? = nil,
         progress: ProgressHandler? = nil
-    ) async throws(CloudKitError) -> UploadedAsset {
+    ) async throws -> UploadedAsset {
         let upload = AssetUpload(source, for: fieldName, of: recordType, named: recordName)
         return try await send(upload, to: nil, inZone: zone, progress: progress)
     }
@@ -110,14 +110,14 @@ extension CloudKitDatabase {
     ///   - zone: The record's zone; that of the record, or else the default zone, when `nil`.
     ///   - progress: Told of each piece that went.
     /// - Returns: The value to assign to the field of this record.
-    /// - Throws: As ``upload(_:for:of:named:inZone:progress:)``.
+    /// - Throws: A ``CloudKitError``, as ``upload(_:for:of:named:inZone:progress:)``.
     public func upload<Model: CloudKitRecord>(
         _ source: AssetSource,
         for field: KeyPath<Model.Fields, RecordField<some AssetStorable>>,
         of record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil,
         progress: ProgressHandler? = nil
-    ) async throws(CloudKitError) -> Asset {
+    ) async throws -> Asset {
         try await upload(
             source,
             for: Model.assetFieldName(field),
@@ -184,11 +184,12 @@ extension CloudKitDatabase {
     ///   - field: The record that holds the file, and its field.
     ///   - targetZone: The zone of the record that is to hold it; that of the former when `nil`.
     /// - Returns: The value to save. It is good once.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` when there is no such record or file.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when there is no such record or
+    ///   file.
     public func rereference(
         _ field: AssetField,
         forZone targetZone: ZoneID? = nil
-    ) async throws(CloudKitError) -> Asset {
+    ) async throws -> Asset {
         try await rereference([field], inZone: field.zoneID, forZone: targetZone)[0].get()
     }
 
@@ -199,14 +200,14 @@ extension CloudKitDatabase {
     ///   - zone: The zone of these records; the default zone when `nil`.
     ///   - targetZone: The zone of the records that are to hold them; the same when `nil`.
     /// - Returns: One result for each, in order.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func rereference(
         _ fields: [AssetField],
         inZone zone: ZoneID? = nil,
         forZone targetZone: ZoneID? = nil
-    ) async throws(CloudKitError) -> [Result<Asset, CloudKitError>] {
+    ) async throws -> [Result<Asset, CloudKitError>] {
         if let field = fields.first(where: { $0.recordName.isEmpty || $0.fieldName.isEmpty }) {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 "The name of a record or field is empty ('\(field.recordName)', '\(field.fieldName)')."
             )
         }

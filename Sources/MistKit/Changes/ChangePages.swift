@@ -87,17 +87,17 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: Where the caller runs.
         /// - Returns: The page, which may be empty; `nil` when nothing more waits.
-        /// - Throws: The error of the request; there are no further pages after it.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CloudKitError) -> Page? {
+        /// - Throws: A ``CloudKitError``: the error of the request; there are no further pages after it.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Page? {
             let present = state
             state = .finished
             if case .finished = present { return nil }
-            if Task.isCancelled { throw .cancelled(operation: pages.operation) }
+            if Task.isCancelled { throw CloudKitError.cancelled(operation: pages.operation) }
             let step: Step
             switch present {
             case .start: step = try await pages.firstStep()
             case .ahead(let ahead): step = try await ahead.page(of: pages.operation)
-            case .stuck: throw .endlessPages(operation: pages.operation)
+            case .stuck: throw CloudKitError.endlessPages(operation: pages.operation)
             case .finished: return nil
             }
             switch step.next {

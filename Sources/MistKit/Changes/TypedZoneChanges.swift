@@ -38,10 +38,9 @@ public struct TypedZoneChanges<Item: Sendable>: ChangePage {
                 otherRecords.append(record)
                 continue
             }
-            do throws(CloudKitError) {
-                changedRecords.append(try type.read(record))
-            } catch {
-                failures.append(error)
+            switch type.read(record) {
+            case .success(let item): changedRecords.append(item)
+            case .failure(let error): failures.append(error)
             }
         }
     }
@@ -58,7 +57,7 @@ public struct TypedZoneChanges<Item: Sendable>: ChangePage {
 /// ```
 public struct RecordReading<Item: Sendable>: Sendable {
     let recordType: String
-    let read: @Sendable (Record) throws(CloudKitError) -> Item
+    let read: @Sendable (Record) -> Result<Item, CloudKitError>
 
     /// Reads the records of a type, and makes of each what stands for all types.
     ///
@@ -70,9 +69,7 @@ public struct RecordReading<Item: Sendable>: Sendable {
         of model: Model.Type,
         as make: @escaping @Sendable (StoredRecord<Model>) -> Item
     ) -> RecordReading {
-        RecordReading(recordType: Model.recordType) { (record) throws(CloudKitError) in
-            make(try StoredRecord(record))
-        }
+        RecordReading(recordType: Model.recordType) { StoredRecord.read($0).map(make) }
     }
 }
 

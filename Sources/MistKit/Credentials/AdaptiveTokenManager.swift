@@ -184,26 +184,27 @@ public final class AdaptiveTokenManager: TokenManager {
 
     /// Whether requests go out for a person, as far as this side knows.
     ///
-    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be
+    ///   read.
     public var isSignedIn: Bool {
-        get async throws(CloudKitError) { try await rotation.current != nil }
+        get async throws { try await rotation.current != nil }
     }
 
     /// Goes on as a person.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.
-    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it is used all the
-    ///   same.
-    public func signIn(webAuthToken: String) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it
+    ///   is used all the same.
+    public func signIn(webAuthToken: String) async throws {
         try await rotation.replace(with: Secret(webAuthToken))
     }
 
     /// Forgets the person, in the storage too; the API token stays. The service is not told, as it has no endpoint for
     /// it.
     ///
-    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage still has the token; it is used no
-    ///   more all the same.
-    public func signOut() async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage still has the
+    ///   token; it is used no more all the same.
+    public func signOut() async throws {
         try await rotation.replace(with: nil)
     }
 
@@ -213,8 +214,9 @@ public final class AdaptiveTokenManager: TokenManager {
     /// It is a credential: whoever holds it acts as the person.
     ///
     /// - Returns: The token, not percent-encoded.
-    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
-    public func revealWebAuthToken() async throws(CloudKitError) -> String? {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be
+    ///   read.
+    public func revealWebAuthToken() async throws -> String? {
         try await rotation.current?.revealed
     }
 }

@@ -45,21 +45,28 @@ public struct ServerToServerKey: Sendable {
     /// frame, in base64 or hexadecimal, the same two structures or the 32 bytes of the key alone.
     ///
     /// - Parameter text: The text of the key, not the path of a file that holds it.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what the text is instead.
-    public init(_ text: String) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what the text is
+    ///   instead.
+    public init(_ text: String) throws {
         self = try ServerToServerKeyParser.parse(text)
     }
 
     /// Makes a key of its 32 bytes.
     ///
     /// - Parameter rawRepresentation: The key's number, most significant byte first.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` for another count, or a number that is no key.
-    public init(rawRepresentation: [UInt8]) throws(CloudKitError) {
-        guard rawRepresentation.count == 32 else {
-            throw .badServerToServerKey("is \(rawRepresentation.count) bytes long; a key on P-256 has 32.")
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials`` for another count, or a
+    ///   number that is no key.
+    public init(rawRepresentation: [UInt8]) throws {
+        try self.init(scalar: rawRepresentation)
+    }
+
+    /// Makes a key of its number, or says what the bytes are instead.
+    init(scalar: [UInt8]) throws(CloudKitError) {
+        guard scalar.count == 32 else {
+            throw .badServerToServerKey("is \(scalar.count) bytes long; a key on P-256 has 32.")
         }
         do {
-            key = try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation)
+            key = try P256.Signing.PrivateKey(rawRepresentation: scalar)
         } catch {
             throw .badServerToServerKey("is 32 bytes that are no number between 1 and the order of P-256.")
         }

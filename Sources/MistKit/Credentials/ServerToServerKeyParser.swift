@@ -97,7 +97,7 @@ enum ServerToServerKeyParser {
         // Both structures begin with the tag of a sequence, and neither is as short as a key alone.
         if bytes.count > 32, bytes.first == 0x30 { return try parseDER(bytes) }
         if bytes.count == 65, bytes.first == 4 { throw .badServerToServerKey(publicHalf) }
-        return try ServerToServerKey(rawRepresentation: bytes)
+        return try ServerToServerKey(scalar: bytes)
     }
 
     private static func parseDER(_ bytes: [UInt8]) throws(CloudKitError) -> ServerToServerKey {

@@ -113,9 +113,9 @@ public final class WebAuthTokenManager: TokenManager {
     /// Goes on with another token, after the person signed in again.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.
-    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it is used all the
-    ///   same.
-    public func replace(webAuthToken: String) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it
+    ///   is used all the same.
+    public func replace(webAuthToken: String) async throws {
         try await rotation.replace(with: Secret(webAuthToken))
     }
 
@@ -124,8 +124,9 @@ public final class WebAuthTokenManager: TokenManager {
     /// It is a credential: whoever holds it acts as the person.
     ///
     /// - Returns: The token, not percent-encoded; empty where the storage has none.
-    /// - Throws: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
-    public func revealWebAuthToken() async throws(CloudKitError) -> String {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be
+    ///   read.
+    public func revealWebAuthToken() async throws -> String {
         try await rotation.current?.revealed ?? ""
     }
 }

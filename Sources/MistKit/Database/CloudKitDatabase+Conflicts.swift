@@ -37,16 +37,13 @@ extension CloudKitDatabase {
         var client = record
         var attempt = 1
         while true {
-            let conflict: CloudKitError
+            let server: StoredRecord<Model>
             do {
                 return try await update(client, inZone: zone)
-            } catch {
-                conflict = error
+            } catch let error as CloudKitError where error.code == .conflict && attempt < attempts {
+                guard let record = error.serverRecord else { throw error }
+                server = try StoredRecord(record)
             }
-            guard conflict.code == .conflict, attempt < attempts, let record = conflict.serverRecord else {
-                throw conflict
-            }
-            let server = try StoredRecord<Model>(record)
             let merged = try await merge(client, server, client.unchanged)
             client = server.replacing(merged.model, parent: merged.parent)
             attempt += 1
@@ -61,8 +58,8 @@ extension CloudKitError {
     /// ```swift
     /// do {
     ///     try await database.update(user)
-    /// } catch {
-    ///     guard error.code == .conflict, let theirs = error.serverRecord(as: User.self) else { throw error }
+    /// } catch let error as CloudKitError where error.code == .conflict {
+    ///     guard let theirs = error.serverRecord(as: User.self) else { throw error }
     ///     print("Somebody has written \(theirs.firstName) meanwhile")
     /// }
     /// ```

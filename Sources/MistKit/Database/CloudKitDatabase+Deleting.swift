@@ -10,10 +10,11 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record as it was fetched.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched,
-    ///   ``CloudKitError/Code-swift.struct/notFound`` where it is deleted already,
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag. A refused deletion always throws.
-    public func delete(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched, ``CloudKitError/Code-swift.struct/notFound`` where it is deleted already,
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag. A refused deletion always
+    ///   throws.
+    public func delete(_ record: Record, inZone zone: ZoneID? = nil) async throws {
         _ = try await modifyOne(.delete(record), inZone: zone)
     }
 
@@ -25,13 +26,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func delete(
         _ records: [Record],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try await modify(records.map(RecordOperation.delete), inZone: zone, atomic: atomic, progress: progress)
     }
 
@@ -47,7 +48,7 @@ extension CloudKitDatabase {
     ///   - zone: Its zone; the default zone when `nil`.
     /// - Throws: ``CloudKitError``. Whether the service complains about a record that is not there is not documented; if it
     ///   does, the code is ``CloudKitError/Code-swift.struct/notFound``.
-    public func forceDelete(_ recordName: String, inZone zone: ZoneID? = nil) async throws(CloudKitError) {
+    public func forceDelete(_ recordName: String, inZone zone: ZoneID? = nil) async throws {
         _ = try await modifyOne(.forceDelete(recordName), inZone: zone)
     }
 
@@ -59,13 +60,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per name, in their order.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func forceDelete(
         _ recordNames: [String],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try await modify(recordNames.map(RecordOperation.forceDelete), inZone: zone, atomic: atomic, progress: progress)
     }
 }

@@ -15,12 +15,12 @@ extension CloudKitDatabase {
     ///   - zone: The record's zone; the default zone when `nil`.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
     /// - Returns: The record, with its change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record.
     public func fetch(
         _ recordName: String,
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> Record {
+    ) async throws -> Record {
         try await fetch([recordName], inZone: zone, desiredKeys: desiredKeys)[0].get()
     }
 
@@ -39,12 +39,12 @@ extension CloudKitDatabase {
     /// - Returns: One result per name, in the order of the names; ``CloudKitError/Code-swift.struct/notFound`` for a record
     ///   that is not there. When a later request of several fails as a whole, its names and those after them have its
     ///   error.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func fetch(
         _ recordNames: [String],
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
@@ -70,14 +70,14 @@ extension CloudKitDatabase {
     ///   - zone: The record's zone; the default zone when `nil`.
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
     /// - Returns: The record, with its change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
     ///   ``CloudKitError/Code-swift.struct/decoding`` where its fields do not fit the type.
     public func fetch<Model: CloudKitRecord>(
         _ model: Model.Type,
         _ recordName: String,
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await fetch(model, [recordName], inZone: zone, desiredKeys: desiredKeys)[0].get()
     }
 
@@ -92,12 +92,12 @@ extension CloudKitDatabase {
     ///   - reference: The pointer.
     ///   - desiredKeys: The fields to fetch; all when `nil`.
     /// - Returns: The record, with its change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
     ///   ``CloudKitError/Code-swift.struct/decoding`` where its fields do not fit the type.
     public func fetch<Model: CloudKitRecord>(
         _ reference: RecordReference<Model>,
         desiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await fetch(Model.self, reference.recordName, inZone: reference.zoneID, desiredKeys: desiredKeys)
     }
 
@@ -115,13 +115,13 @@ extension CloudKitDatabase {
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
     /// - Returns: One result per name, in the order of the names: ``CloudKitError/Code-swift.struct/notFound`` for a record
     ///   that is not there, ``CloudKitError/Code-swift.struct/decoding`` for one whose fields do not fit the type.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func fetch<Model: CloudKitRecord>(
         _ model: Model.Type,
         _ recordNames: [String],
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)

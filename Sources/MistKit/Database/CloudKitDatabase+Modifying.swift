@@ -34,16 +34,17 @@ extension CloudKitDatabase {
     ///   (``CloudKitError/serverRecord``). Of an atomic batch that failed, each has a failure,
     ///   ``CloudKitError/Code-swift.struct/atomicError`` where another one was to blame. When a request fails as a whole after others
     ///   succeeded, its operations and those that were not sent have its error.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes no sense, and for an atomic batch of more
-    ///   than a request holds; the error of the first request when none was answered. Nothing was done then, unless the code is
-    ///   ``CloudKitError/Code-swift.struct/network`` or another that leaves it open.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes no
+    ///   sense, and for an atomic batch of more than a request holds; the error of the first request when none was
+    ///   answered. Nothing was done then, unless the code is ``CloudKitError/Code-swift.struct/network`` or another
+    ///   that leaves it open.
     public func modify(
         _ operations: [RecordOperation],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         desiredKeys: [String]? = nil,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try operations.checkForSending()
         var zone = zone
         if zone == nil { zone = try operations.commonZone() }
@@ -51,7 +52,7 @@ extension CloudKitDatabase {
         prepared.reserveCapacity(operations.count)
         for operation in operations { prepared.append(try operation.prepared(forZone: zone)) }
         let parts = prepared.partsForSending()
-        if atomic, parts.count > 1 { throw .tooLarge(atomic: prepared, maximumCount: Self.batchSize) }
+        if atomic, parts.count > 1 { throw CloudKitError.tooLarge(atomic: prepared, maximumCount: Self.batchSize) }
         let requestZone = zone
         let sender = BatchSender<RecordOperation, Record>(
             items: prepared,

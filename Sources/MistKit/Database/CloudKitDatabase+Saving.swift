@@ -13,10 +13,11 @@ extension CloudKitDatabase {
     ///   - record: The record.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched;
-    ///   that, or ``CloudKitError/Code-swift.struct/exists``, where a record of the same name is there already.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched; that, or ``CloudKitError/Code-swift.struct/exists``, where a record of the same
+    ///   name is there already.
     @discardableResult
-    public func save(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
+    public func save(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
         try await modifyOne(.save(record), inZone: zone)
     }
 
@@ -28,13 +29,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func save(
         _ records: [Record],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try await modify(records.map(RecordOperation.save), inZone: zone, atomic: atomic, progress: progress)
     }
 
@@ -51,10 +52,10 @@ extension CloudKitDatabase {
     ///   - record: The record. Without a name the service makes one.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it, with its change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/exists`` or ``CloudKitError/Code-swift.struct/conflict`` where a record of the
-    ///   same name is there already.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` or
+    ///   ``CloudKitError/Code-swift.struct/conflict`` where a record of the same name is there already.
     @discardableResult
-    public func create(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
+    public func create(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
         try await modifyOne(.create(record), inZone: zone)
     }
 
@@ -71,11 +72,11 @@ extension CloudKitDatabase {
     ///   - record: The record as it was fetched, changed.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched,
-    ///   ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched, ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it,
     ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag.
     @discardableResult
-    public func update(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
+    public func update(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
         try await modifyOne(.update(record), inZone: zone)
     }
 
@@ -85,11 +86,11 @@ extension CloudKitDatabase {
     ///   - record: The record as it was fetched, changed.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched,
-    ///   ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched, ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it,
     ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag.
     @discardableResult
-    public func replace(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
+    public func replace(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
         try await modifyOne(.replace(record), inZone: zone)
     }
 
@@ -101,13 +102,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func update(
         _ records: [Record],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try await modify(records.map(RecordOperation.update), inZone: zone, atomic: atomic, progress: progress)
     }
 
@@ -119,13 +120,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func replace(
         _ records: [Record],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+    ) async throws -> [Result<Record, CloudKitError>] {
         try await modify(records.map(RecordOperation.replace), inZone: zone, atomic: atomic, progress: progress)
     }
 
@@ -138,7 +139,7 @@ extension CloudKitDatabase {
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: ``CloudKitError``.
     @discardableResult
-    public func forceUpdate(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
+    public func forceUpdate(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
         try await modifyOne(.forceUpdate(record), inZone: zone)
     }
 
@@ -151,12 +152,12 @@ extension CloudKitDatabase {
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: ``CloudKitError``.
     @discardableResult
-    public func forceReplace(_ record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Record {
+    public func forceReplace(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
         try await modifyOne(.forceReplace(record), inZone: zone)
     }
 
     /// One operation, whose failure is thrown.
-    func modifyOne(_ operation: RecordOperation, inZone zone: ZoneID?) async throws(CloudKitError) -> Record {
+    func modifyOne(_ operation: RecordOperation, inZone zone: ZoneID?) async throws -> Record {
         try await modify([operation], inZone: zone)[0].get()
     }
 }

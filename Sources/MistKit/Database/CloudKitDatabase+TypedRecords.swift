@@ -16,14 +16,15 @@ extension CloudKitDatabase {
     ///     answer was lost: a second record of the name is refused.
     ///   - zone: Its zone; the default zone when `nil`.
     /// - Returns: The record as the service has it, with its change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/exists`` or ``CloudKitError/Code-swift.struct/conflict`` where a record of
-    ///   the same name is there already, ``CloudKitError/Code-swift.struct/encoding`` for a value that cannot be saved.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` or
+    ///   ``CloudKitError/Code-swift.struct/conflict`` where a record of the same name is there already,
+    ///   ``CloudKitError/Code-swift.struct/encoding`` for a value that cannot be saved.
     @discardableResult
     public func save<Model: CloudKitRecord>(
         _ model: Model,
         named recordName: String? = nil,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await save(StoredRecord(model, recordName: recordName), inZone: zone)
     }
 
@@ -33,14 +34,14 @@ extension CloudKitDatabase {
     ///   - record: The record.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched;
-    ///   that, or ``CloudKitError/Code-swift.struct/exists``, where a record of the same name is there already. The error
-    ///   carries the service's record.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched; that, or ``CloudKitError/Code-swift.struct/exists``, where a record of the same
+    ///   name is there already. The error carries the service's record.
     @discardableResult
     public func save<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await save([record], inZone: zone)[0].get()
     }
 
@@ -60,14 +61,15 @@ extension CloudKitDatabase {
     ///   - record: The record as it was fetched, changed.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched, with
-    ///   the service's record (``CloudKitError/serverRecord(as:)``); ``CloudKitError/Code-swift.struct/notFound`` where
-    ///   somebody deleted it; ``CloudKitError/Code-swift.struct/invalidArgument`` where it was never saved.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched, with the service's record (``CloudKitError/serverRecord(as:)``);
+    ///   ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it;
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it was never saved.
     @discardableResult
     public func update<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await update([record], inZone: zone)[0].get()
     }
 
@@ -77,12 +79,12 @@ extension CloudKitDatabase {
     ///   - record: The record as it was fetched, changed. One that was fetched with `desiredKeys` loses the other fields.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: What ``update(_:inZone:)-(StoredRecord<Model>,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(StoredRecord<Model>,_)`` throws.
     @discardableResult
     public func replace<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await replace([record], inZone: zone)[0].get()
     }
 
@@ -98,7 +100,7 @@ extension CloudKitDatabase {
     public func forceUpdate<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await modify([record], inZone: zone) { (record) throws(FieldError) in
             .forceUpdate(try record.changedRecord())
         }[0].get()
@@ -115,7 +117,7 @@ extension CloudKitDatabase {
     public func forceReplace<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> StoredRecord<Model> {
+    ) async throws -> StoredRecord<Model> {
         try await modify([record], inZone: zone) { (record) throws(FieldError) in
             .forceReplace(try record.wholeRecord())
         }[0].get()
@@ -126,13 +128,13 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record as it was fetched.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the record since it was fetched, with
-    ///   the service's record; ``CloudKitError/Code-swift.struct/notFound`` where it is deleted already;
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it was never saved.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    ///   record since it was fetched, with the service's record; ``CloudKitError/Code-swift.struct/notFound`` where it
+    ///   is deleted already; ``CloudKitError/Code-swift.struct/invalidArgument`` where it was never saved.
     public func delete<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) {
+    ) async throws {
         _ = try await delete([record], inZone: zone)[0].get()
     }
 
@@ -153,14 +155,14 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
         _ models: [Model],
         named recordName: (Model) -> String? = { _ in nil },
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try await save(
             models.map { StoredRecord($0, recordName: recordName($0)) },
             inZone: zone,
@@ -177,13 +179,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
             if record.recordChangeTag == nil { return .create(try record.changedRecord()) }
             return record.hasNoChanges ? nil : .update(try record.changedRecord())
@@ -198,13 +200,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func update<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
             record.recordChangeTag != nil && record.hasNoChanges ? nil : .update(try record.changedRecord())
         }
@@ -218,13 +220,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func replace<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
             .replace(try record.wholeRecord())
         }
@@ -238,13 +240,13 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order: what was deleted, as you had it. A conflict carries the service's record.
-    /// - Throws: What ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
     public func delete<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         let operations = records.map { RecordOperation.delete($0.content.record) }
         let results = try await modify(operations, inZone: zone, atomic: atomic, progress: progress)
         return zip(results, records).map { result, record in result.map { _ in record } }
@@ -259,7 +261,7 @@ extension CloudKitDatabase {
         atomic: Bool = false,
         progress: (@Sendable (BatchProgress) -> Void)? = nil,
         _ operation: (StoredRecord<Model>) throws(FieldError) -> RecordOperation?
-    ) async throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         // Of those that are not sent, the result is known.
         var results: [Result<StoredRecord<Model>, CloudKitError>] = []
         results.reserveCapacity(records.count)
@@ -321,10 +323,6 @@ extension StoredRecord {
         record.zoneID = reply.zoneID ?? sent.zoneID
         if record.parent == nil { record.parent = parent }
         if record.created == nil { record.created = created }
-        do {
-            return .success(try StoredRecord(record))
-        } catch {
-            return .failure(error)
-        }
+        return StoredRecord.read(record)
     }
 }

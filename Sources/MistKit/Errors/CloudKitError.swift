@@ -12,8 +12,7 @@ import OpenAPISwiftRuntime
 /// ```swift
 /// do {
 ///     try await database.update(note)
-/// } catch {
-///     guard error.code == .conflict else { throw error }
+/// } catch let error as CloudKitError where error.code == .conflict {
 ///     // Somebody else changed the record since it was fetched: fetch it again, merge, update.
 /// }
 /// ```

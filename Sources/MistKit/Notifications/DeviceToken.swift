@@ -89,7 +89,7 @@ extension CloudKitService {
     public func createDeviceToken(
         apnsEnvironment: APNsEnvironment? = nil,
         clientID: String? = nil
-    ) async throws(CloudKitError) -> DeviceToken {
+    ) async throws -> DeviceToken {
         let apnsEnvironment = apnsEnvironment ?? APNsEnvironment(for: environment)
         let clientID = clientID ?? UUID().uuidString
         let reply = try await reply(to: "createDeviceToken") { client in
@@ -121,7 +121,7 @@ extension CloudKitService {
     ///
     /// - Parameter token: A token of ``createDeviceToken(apnsEnvironment:clientID:)``.
     /// - Throws: ``CloudKitError``.
-    public func registerDeviceToken(_ token: DeviceToken) async throws(CloudKitError) {
+    public func registerDeviceToken(_ token: DeviceToken) async throws {
         try await call("registerDeviceToken") { client in
             _ = try await client.registerDeviceToken(
                 path: .init(version: "1", container: containerIdentifier, environment: environment),
@@ -150,7 +150,7 @@ extension CloudKitService {
         _ token: Data,
         apnsEnvironment: APNsEnvironment? = nil,
         clientID: String? = nil
-    ) async throws(CloudKitError) -> DeviceToken {
+    ) async throws -> DeviceToken {
         let deviceToken = DeviceToken(
             apnsEnvironment: apnsEnvironment ?? APNsEnvironment(for: environment),
             token: token.base64EncodedString(),

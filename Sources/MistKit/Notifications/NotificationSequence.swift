@@ -47,13 +47,13 @@ public struct NotificationSequence: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: Where the caller runs.
         /// - Returns: The push; `nil` only after an error.
-        /// - Throws: ``CloudKitError/Code-swift.struct/cancelled``; the error of the token's making; the last error of the
-        ///   courier, when it failed too often in a row.
+        /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/cancelled``; the error of the token's
+        ///   making; the last error of the courier, when it failed too often in a row.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws(CloudKitError) -> CloudKitNotification? {
+        ) async throws -> CloudKitNotification? {
             guard !isFinished else { return nil }
-            do throws(CloudKitError) {
+            do {
                 while true {
                     guard let payload = try await nextPayload() else { continue }
                     let notification = CloudKitNotification(payload)
@@ -67,8 +67,8 @@ public struct NotificationSequence: AsyncSequence, Sendable {
         }
 
         /// Asks the courier once; `nil` when it is to be asked again.
-        private mutating func nextPayload() async throws(CloudKitError) -> PushPayload? {
-            if Task.isCancelled { throw .cancelled(operation: Courier.operation) }
+        private mutating func nextPayload() async throws -> PushPayload? {
+            if Task.isCancelled { throw CloudKitError.cancelled(operation: Courier.operation) }
             let token = try await usableToken()
             do throws(CloudKitError) {
                 let payload = try await courier.poll(token)
@@ -87,7 +87,7 @@ public struct NotificationSequence: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func usableToken() async throws(CloudKitError) -> DeviceToken {
+        private mutating func usableToken() async throws -> DeviceToken {
             if let token { return token }
             let token = try await sequence.service.createDeviceToken(
                 apnsEnvironment: sequence.apnsEnvironment,

@@ -55,8 +55,8 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
     ///
     /// - Parameter limit: The most records to fetch; `nil` for all.
     /// - Returns: The records in the order of the query.
-    /// - Throws: The error of a page, or of the first item that failed.
-    public func collect(limit: Int? = nil) async throws(CloudKitError) -> [Model] {
+    /// - Throws: A ``CloudKitError``: the error of a page, or of the first item that failed.
+    public func collect(limit: Int? = nil) async throws -> [Model] {
         var collected: [Model] = []
         guard limit ?? 1 > 0 else { return collected }
         // Between the pages there is nothing to do meanwhile, and with a limit a page too many would be fetched.
@@ -85,8 +85,8 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: Where the caller runs.
         /// - Returns: The record; `nil` after the last one.
-        /// - Throws: The error of a page, or of an item that failed.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CloudKitError) -> Model? {
+        /// - Throws: A ``CloudKitError``: the error of a page, or of an item that failed.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Model? {
             guard let result = try await results.next(isolation: actor) else { return nil }
             return try result.get()
         }
@@ -113,16 +113,16 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             ///
             /// - Parameter actor: Where the caller runs.
             /// - Returns: The result; `nil` after the last one.
-            /// - Throws: The error of a page.
+            /// - Throws: A ``CloudKitError``: the error of a page.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async throws(CloudKitError) -> Result<Model, CloudKitError>? {
+            ) async throws -> Result<Model, CloudKitError>? {
                 while index == page.count {
                     guard let next = try await pages.next(isolation: actor) else { return nil }
                     page = next.results
                     index = 0
                 }
-                if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
+                if Task.isCancelled { throw CloudKitError.cancelled(operation: "queryRecords") }
                 defer { index += 1 }
                 return page[index]
             }
@@ -164,10 +164,10 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             ///
             /// - Parameter actor: Where the caller runs.
             /// - Returns: The page, which may be empty; `nil` after the last one.
-            /// - Throws: The error of the request; there are no further pages after it.
+            /// - Throws: A ``CloudKitError``: the error of the request; there are no further pages after it.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async throws(CloudKitError) -> RecordPage<Model>? {
+            ) async throws -> RecordPage<Model>? {
                 let present = state
                 state = .finished
                 let page: RecordPage<Model>
@@ -175,7 +175,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 var successor: QueryPageAhead<Model>?
                 switch present {
                 case .after(let start):
-                    if Task.isCancelled { throw .cancelled(operation: "queryRecords") }
+                    if Task.isCancelled { throw CloudKitError.cancelled(operation: "queryRecords") }
                     marker = start
                     let arrival = try await records.fetchPage(start)
                     if fetchesAhead, let next = arrival.marker, next != start {
@@ -186,13 +186,13 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     marker = ahead.marker
                     (page, successor) = try await ahead.take()
                 case .stuck:
-                    throw .endlessPages(operation: "queryRecords")
+                    throw CloudKitError.endlessPages(operation: "queryRecords")
                 case .finished:
                     return nil
                 }
                 if let next = page.marker {
                     if next == marker {
-                        if page.results.isEmpty { throw .endlessPages(operation: "queryRecords") }
+                        if page.results.isEmpty { throw CloudKitError.endlessPages(operation: "queryRecords") }
                         state = .stuck
                     } else if !fetchesAhead {
                         state = .after(marker: next)

@@ -214,7 +214,8 @@ public struct CloudKitService: Sendable {
     ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
     ///   - retryPolicy: When a failed request is sent again.
     ///   - logger: Where attempts are written.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what is wrong with the key.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what is wrong with
+    ///   the key.
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
@@ -225,7 +226,7 @@ public struct CloudKitService: Sendable {
         assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
-    ) throws(CloudKitError) {
+    ) throws {
         self.init(
             containerIdentifier: containerIdentifier,
             environment: environment,

@@ -39,8 +39,9 @@ extension CloudKitDatabase {
     ///   - participants: Who is invited; a share has 100 participants at most (native framework), the owner among them.
     ///   - zone: The record's zone; when `nil`, the one that it says.
     /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where the record is of another database or of the default
-    ///   zone, or is shared already; ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed it meanwhile.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the record is of
+    ///   another database or of the default zone, or is shared already; ``CloudKitError/Code-swift.struct/conflict``
+    ///   where somebody else changed it meanwhile.
     public func share(
         _ record: Record,
         title: String? = nil,
@@ -49,7 +50,7 @@ extension CloudKitDatabase {
         publicPermission: SharePermission = .none,
         participants: [Participant] = [],
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> Share {
+    ) async throws -> Share {
         let zoneID = try checkSharing(of: record, inZone: zone)
         let root = try await withShortGUID(record, inZone: zoneID)
         var draft = Record(recordType: Share.recordType, recordName: "Share-\(UUID().uuidString)")
@@ -78,11 +79,11 @@ extension CloudKitDatabase {
     ///   - record: The record as it was fetched.
     ///   - zone: Its zone; when `nil`, the one that it says.
     /// - Returns: The share, with its participants.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` for a record that is not the root of a share,
-    ///   ``CloudKitError/Code-swift.struct/notFound`` where it is no longer shared.
-    public func fetchShare(of record: Record, inZone zone: ZoneID? = nil) async throws(CloudKitError) -> Share {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a record that is not the
+    ///   root of a share, ``CloudKitError/Code-swift.struct/notFound`` where it is no longer shared.
+    public func fetchShare(of record: Record, inZone zone: ZoneID? = nil) async throws -> Share {
         guard let name = record.share?.recordName else {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 """
                 The record is not shared, or it is below the record that is: only the root of a share names it. If it was \
                 shared after it was fetched, fetch it again.
@@ -90,7 +91,9 @@ extension CloudKitDatabase {
                 item: record.recordName.map { .record(name: $0) }
             )
         }
-        guard let zoneID = zone ?? record.zoneID ?? record.share?.zoneID else { throw .zoneOfShareMissing(name) }
+        guard let zoneID = zone ?? record.zoneID ?? record.share?.zoneID else {
+            throw CloudKitError.zoneOfShareMissing(name)
+        }
         var share = try Share(try await fetch(name, inZone: zoneID), zoneID: zoneID)
         share.rootRecordName = record.recordName
         return share
@@ -110,10 +113,11 @@ extension CloudKitDatabase {
     /// - Parameter share: The share as it was made or fetched, changed. All its participants are sent; who is missing takes
     ///   part no longer, and their shared database loses what they saw.
     /// - Returns: The share as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError/Code-swift.struct/conflict`` where it was changed meanwhile, also by somebody who accepted:
-    ///   fetch it again; ``CloudKitError/Code-swift.struct/accessDenied`` for a participant, as the owner alone may do this.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where it was changed meanwhile, also
+    ///   by somebody who accepted: fetch it again; ``CloudKitError/Code-swift.struct/accessDenied`` for a participant,
+    ///   as the owner alone may do this.
     @discardableResult
-    public func update(_ share: Share) async throws(CloudKitError) -> Share {
+    public func update(_ share: Share) async throws -> Share {
         var record = Record(
             recordName: share.record.recordName,
             recordType: Share.recordType,
@@ -137,11 +141,11 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameter share: The share. Its change tag does not matter.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the private one: somebody else's
-    ///   share is left with ``leave(_:)``.
-    public func stopSharing(_ share: Share) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the
+    ///   private one: somebody else's share is left with ``leave(_:)``.
+    public func stopSharing(_ share: Share) async throws {
         guard scope == .private else {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 "A share is ended by its owner, in the private database. In the shared database, leave(_:) takes the caller out."
             )
         }
@@ -159,20 +163,20 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameter share: The share, as it was accepted or fetched from the shared database.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the shared one,
-    ///   ``CloudKitError/Code-swift.struct/zoneNotFound`` where the caller does not take part.
-    public func leave(_ share: Share) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the
+    ///   shared one, ``CloudKitError/Code-swift.struct/zoneNotFound`` where the caller does not take part.
+    public func leave(_ share: Share) async throws {
         guard scope == .shared else {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 "Other people's shares are left in the shared database. A share of one's own is ended with stopSharing(_:)."
             )
         }
         try await deleteShare(share)
     }
 
-    private func deleteShare(_ share: Share) async throws(CloudKitError) {
+    private func deleteShare(_ share: Share) async throws {
         guard let name = share.recordName else {
-            throw .invalidArgument("The share has no record name; it was never saved.")
+            throw CloudKitError.invalidArgument("The share has no record name; it was never saved.")
         }
         try await forceDelete(name, inZone: share.zoneID)
     }
@@ -202,7 +206,7 @@ extension CloudKitDatabase {
     }
 
     /// The record with a short GUID, which the service makes where it is asked to.
-    private func withShortGUID(_ record: Record, inZone zoneID: ZoneID) async throws(CloudKitError) -> Record {
+    private func withShortGUID(_ record: Record, inZone zoneID: ZoneID) async throws -> Record {
         var request = record
         request.createShortGUID = true
         request.zoneID = nil
@@ -229,7 +233,7 @@ extension CloudKitDatabase {
     ///   - participants: Who is invited.
     ///   - zone: The record's zone; when `nil`, the one that it says.
     /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
-    /// - Throws: The same as for an untyped record.
+    /// - Throws: A ``CloudKitError``: the same as for an untyped record.
     public func share<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         title: String? = nil,
@@ -238,7 +242,7 @@ extension CloudKitDatabase {
         publicPermission: SharePermission = .none,
         participants: [Participant] = [],
         inZone zone: ZoneID? = nil
-    ) async throws(CloudKitError) -> Share {
+    ) async throws -> Share {
         try await share(
             record.record,
             title: title,

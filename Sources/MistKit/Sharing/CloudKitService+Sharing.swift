@@ -20,14 +20,15 @@ extension CloudKitService {
     ///   - rootRecordDesiredKeys: The fields to fetch of that record; all when `nil`.
     /// - Returns: What the caller may know. Where the invitation went to an address that is not known to be the caller's,
     ///   that is `potentialMatchList` alone.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` for a link of no share,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a link of no share,
     ///   ``CloudKitError/Code-swift.struct/accessDenied`` for somebody who is not invited,
-    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, where nobody is signed in.
+    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, where nobody is
+    ///   signed in.
     public func resolve(
         _ link: ShareLink,
         fetchingRootRecord: Bool = true,
         rootRecordDesiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> ShareMetadata {
+    ) async throws -> ShareMetadata {
         try await resolve(
             [link],
             fetchingRootRecord: fetchingRootRecord,
@@ -42,12 +43,12 @@ extension CloudKitService {
     ///   - fetchingRootRecord: Whether to fetch the records that are shared along with it.
     ///   - rootRecordDesiredKeys: The fields to fetch of these records; all when `nil`.
     /// - Returns: One result per link, in their order.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func resolve(
         _ links: [ShareLink],
         fetchingRootRecord: Bool = true,
         rootRecordDesiredKeys: [String]? = nil
-    ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
+    ) async throws -> [Result<ShareMetadata, CloudKitError>] {
         let shortGUIDs = links.map { link in
             ShortGUID(
                 link.shortGUID,
@@ -79,10 +80,10 @@ extension CloudKitService {
     ///
     /// - Parameter link: The link.
     /// - Returns: The share, its zone with its owner, and the caller's part in it.
-    /// - Throws: What ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)`` throws;
-    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
+    /// - Throws: A ``CloudKitError``: what ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
+    ///   throws; ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
     @discardableResult
-    public func accept(_ link: ShareLink) async throws(CloudKitError) -> ShareMetadata {
+    public func accept(_ link: ShareLink) async throws -> ShareMetadata {
         try await accept([link])[0].get()
     }
 
@@ -90,10 +91,10 @@ extension CloudKitService {
     ///
     /// - Parameter links: The links, as many as you like.
     /// - Returns: One result per link, in their order.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func accept(
         _ links: [ShareLink]
-    ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
+    ) async throws -> [Result<ShareMetadata, CloudKitError>] {
         try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch) async throws(CloudKitError) in
             try await reply(to: "acceptShares") { client in
                 let response = try await client.acceptShares(

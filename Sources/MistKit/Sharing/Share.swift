@@ -78,16 +78,17 @@ public struct Share: Hashable, Sendable {
     ///   - record: A record of the type ``recordType``.
     ///   - zoneID: Its zone; the one that the record says when `nil`.
     ///   - rootRecordName: The record that is shared, where it is known.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` for another record, and without a zone.
-    public init(_ record: Record, zoneID: ZoneID? = nil, rootRecordName: String? = nil) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for another record, and
+    ///   without a zone.
+    public init(_ record: Record, zoneID: ZoneID? = nil, rootRecordName: String? = nil) throws {
         guard record.recordType == Self.recordType else {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 "A record of the type \(record.recordType ?? "none") is no share; shares are \(Self.recordType).",
                 item: record.recordName.map { .record(name: $0) }
             )
         }
         guard let zoneID = zoneID ?? record.zoneID else {
-            throw .invalidArgument("The record of the share does not say its zone; give zoneID.")
+            throw CloudKitError.invalidArgument("The record of the share does not say its zone; give zoneID.")
         }
         self.record = record
         self.zoneID = zoneID
@@ -185,11 +186,11 @@ extension Share {
     ///
     /// - Parameter metadata: What ``CloudKitService/resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
     ///   or ``CloudKitService/accept(_:)-(ShareLink)`` gave.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` where the service told nothing of the share, as the
-    ///   caller may be somebody else than the one who was invited.
-    public init(_ metadata: ShareMetadata) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the service told
+    ///   nothing of the share, as the caller may be somebody else than the one who was invited.
+    public init(_ metadata: ShareMetadata) throws {
         guard let record = metadata.share else {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 """
                 The service tells nothing of this share: the invitation went to an address that it does not know to be the \
                 caller's (see potentialMatchList).

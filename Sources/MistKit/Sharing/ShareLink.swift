@@ -29,8 +29,9 @@ public struct ShareLink: Hashable, Sendable {
     ///
     /// - Parameter text: Such as `https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw#Holidays`. The host does not
     ///   matter, nor does what follows the short GUID.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` for text that ends in no short GUID.
-    public init(_ text: String) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for text that ends in no
+    ///   short GUID.
+    public init(_ text: String) throws {
         let path = text.prefix { $0 != "#" && $0 != "?" }
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         guard
@@ -38,7 +39,7 @@ public struct ShareLink: Hashable, Sendable {
             last.utf8.allSatisfy({ $0 < 128 && Character(UnicodeScalar($0)).isShortGUIDCharacter }),
             parts.count == 1 || parts.dropLast().last == "share"
         else {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 """
                 '\(text)' is no link to a share. One looks like https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw; \
                 its last part alone will do as well.
@@ -51,8 +52,8 @@ public struct ShareLink: Hashable, Sendable {
     /// Reads a link.
     ///
     /// - Parameter url: The link as a person or an app got it.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidArgument`` for a URL of something else.
-    public init(_ url: URL) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a URL of something else.
+    public init(_ url: URL) throws {
         try self.init(url.absoluteString)
     }
 

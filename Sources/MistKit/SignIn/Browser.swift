@@ -16,9 +16,9 @@ extension WebAuthenticator {
     /// Opens an address in the system's browser: with `open` on the Mac, with `xdg-open` elsewhere.
     ///
     /// - Parameter url: The address, `http` or `https`.
-    /// - Throws: ``CloudKitError/Code-swift.struct/signInFailed`` where the system has no such program. Apps on iOS and
-    ///   its kin show the address themselves.
-    public static func openInBrowser(_ url: URL) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/signInFailed`` where the system has no such
+    ///   program. Apps on iOS and its kin show the address themselves.
+    public static func openInBrowser(_ url: URL) throws {
         guard url.scheme == "http" || url.scheme == "https" else {
             throw CloudKitError(code: .invalidArgument, message: "Only http and https open in a browser.")
         }

@@ -101,25 +101,21 @@ public struct WebAuthenticator: Sendable {
     ///   - manager: The credentials of the service.
     ///   - service: The service.
     /// - Returns: Who the person is to the service.
-    /// - Throws: ``CloudKitError/Code-swift.struct/signInFailed`` when nobody signed in;
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/signInFailed`` when nobody signed in;
     ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` for an API token that is not registered; any error of
     ///   a request.
     @discardableResult
     public func signIn(
         _ manager: AdaptiveTokenManager,
         to service: CloudKitService
-    ) async throws(CloudKitError) -> UserIdentity {
-        let needed: CloudKitError
+    ) async throws -> UserIdentity {
         do {
             return try await service.fetchCaller()
-        } catch {
-            needed = error
+        } catch let error as CloudKitError where error.code == .authenticationRequired {
+            guard let url = error.redirectURL.flatMap({ URL(string: $0) }) else { throw error }
+            try await manager.signIn(webAuthToken: try await webAuthToken(from: url))
+            return try await service.fetchCaller()
         }
-        guard needed.code == .authenticationRequired, let url = needed.redirectURL.flatMap({ URL(string: $0) }) else {
-            throw needed
-        }
-        try await manager.signIn(webAuthToken: try await webAuthToken(from: url))
-        return try await service.fetchCaller()
     }
 
     /// Gets a person to sign in at an address of the service.
@@ -129,10 +125,10 @@ public struct WebAuthenticator: Sendable {
     /// - Parameter signInURL: The ``CloudKitError/redirectURL`` of the error
     ///   ``CloudKitError/Code-swift.struct/authenticationRequired``.
     /// - Returns: The web authentication token, for ``AdaptiveTokenManager/signIn(webAuthToken:)``.
-    /// - Throws: ``CloudKitError/Code-swift.struct/signInFailed`` when the page was refused, the time is over, no
-    ///   browser opened or the port is taken; ``CloudKitError/Code-swift.struct/invalidArgument`` for a callback that
-    ///   cannot reach this machine; ``CloudKitError/Code-swift.struct/cancelled``.
-    public func webAuthToken(from signInURL: URL) async throws(CloudKitError) -> String {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/signInFailed`` when the page was refused, the
+    ///   time is over, no browser opened or the port is taken; ``CloudKitError/Code-swift.struct/invalidArgument`` for
+    ///   a callback that cannot reach this machine; ``CloudKitError/Code-swift.struct/cancelled``.
+    public func webAuthToken(from signInURL: URL) async throws -> String {
         do {
             return try await receiveToken(from: signInURL)
         } catch let error as CloudKitError {

@@ -13,7 +13,7 @@ extension CloudKitDatabase {
     ///
     /// - Returns: The subscriptions.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a subscription.
-    public func fetchSubscriptions() async throws(CloudKitError) -> [Subscription] {
+    public func fetchSubscriptions() async throws -> [Subscription] {
         let reply = try await service.reply(to: "listSubscriptions") { client in
             let response = try await client.listSubscriptions(path: path).ok
             return (try response.body.json.subscriptions ?? [], response.headers.xAppleRequestUUID)
@@ -29,8 +29,9 @@ extension CloudKitDatabase {
     ///
     /// - Parameter subscriptionID: The subscription's name.
     /// - Returns: The subscription.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such subscription.
-    public func fetchSubscription(_ subscriptionID: String) async throws(CloudKitError) -> Subscription {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such
+    ///   subscription.
+    public func fetchSubscription(_ subscriptionID: String) async throws -> Subscription {
         try await fetchSubscriptions([subscriptionID])[0].get()
     }
 
@@ -44,10 +45,10 @@ extension CloudKitDatabase {
     ///
     /// - Parameter subscriptionIDs: The names, as many as you like; they are sent 200 at a time.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func fetchSubscriptions(
         _ subscriptionIDs: [String]
-    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
+    ) async throws -> [Result<Subscription, CloudKitError>] {
         try await inBatches(ofSubscriptions: subscriptionIDs) {
             $0
         } send: { (batch) async throws(CloudKitError) in
@@ -75,12 +76,13 @@ extension CloudKitDatabase {
     ///
     /// - Parameter subscription: What to be told of.
     /// - Returns: The subscription as the service has it.
-    /// - Throws: ``CloudKitError/Code-swift.struct/exists`` where another subscription of the caller is about the same
-    ///   changes: of query subscriptions the service takes one for each record type and set of events. It answers the second
-    ///   with an `INTERNAL_ERROR`, which is recognised by its reason.
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where the name or the events of a query subscription are missing.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` where another subscription of the
+    ///   caller is about the same changes: of query subscriptions the service takes one for each record type and set of
+    ///   events. It answers the second with an `INTERNAL_ERROR`, which is recognised by its reason.
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where the name or the events of a query subscription are
+    ///   missing.
     @discardableResult
-    public func save(_ subscription: Subscription) async throws(CloudKitError) -> Subscription {
+    public func save(_ subscription: Subscription) async throws -> Subscription {
         try await save([subscription])[0].get()
     }
 
@@ -88,11 +90,11 @@ extension CloudKitDatabase {
     ///
     /// - Parameter subscriptions: What to be told of, as many as you like; they are sent 200 at a time.
     /// - Returns: One result per subscription, in their order.
-    /// - Throws: What ``save(_:)-(Subscription)`` throws for arguments; the error of the first request, when it fails as a
-    ///   whole.
+    /// - Throws: A ``CloudKitError``: what ``save(_:)-(Subscription)`` throws for arguments; the error of the first
+    ///   request, when it fails as a whole.
     public func save(
         _ subscriptions: [Subscription]
-    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
+    ) async throws -> [Result<Subscription, CloudKitError>] {
         for subscription in subscriptions { try subscription.check() }
         return try await modifySubscriptions(subscriptions.map { SubscriptionOperation(.create, subscription: $0) })
     }
@@ -104,10 +106,10 @@ extension CloudKitDatabase {
     ///
     /// - Parameter subscription: The subscription, changed.
     /// - Returns: The subscription as the service has it.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such subscription, and what
-    ///   ``save(_:)-(Subscription)`` throws.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such
+    ///   subscription, and what ``save(_:)-(Subscription)`` throws.
     @discardableResult
-    public func update(_ subscription: Subscription) async throws(CloudKitError) -> Subscription {
+    public func update(_ subscription: Subscription) async throws -> Subscription {
         try subscription.check()
         return try await modifySubscriptions([SubscriptionOperation(.update, subscription: subscription)])[0].get()
     }
@@ -115,8 +117,9 @@ extension CloudKitDatabase {
     /// Deletes a subscription: no push tells of its changes any more.
     ///
     /// - Parameter subscriptionID: The subscription's name.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such subscription.
-    public func deleteSubscription(_ subscriptionID: String) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such
+    ///   subscription.
+    public func deleteSubscription(_ subscriptionID: String) async throws {
         _ = try await deleteSubscriptions([subscriptionID])[0].get()
     }
 
@@ -129,10 +132,10 @@ extension CloudKitDatabase {
     ///
     /// - Parameter subscriptionIDs: The names, as many as you like; they are sent 200 at a time.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func deleteSubscriptions(
         _ subscriptionIDs: [String]
-    ) async throws(CloudKitError) -> [Result<Void, CloudKitError>] {
+    ) async throws -> [Result<Void, CloudKitError>] {
         try await modifySubscriptions(
             subscriptionIDs.map { SubscriptionOperation(.delete, subscription: Subscription(subscriptionID: $0)) }
         ).map { $0.map { _ in } }

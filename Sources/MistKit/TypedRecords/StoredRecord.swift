@@ -149,22 +149,28 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
     /// Reads a record without a type, such as one of a change feed.
     ///
     /// - Parameter record: The record.
-    /// - Throws: ``CloudKitError/Code-swift.struct/decoding``, naming the record and the field, where its fields do not fit the
-    ///   type, or it is of another record type.
-    public init(_ record: Record) throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/decoding``, naming the record and the field,
+    ///   where its fields do not fit the type, or it is of another record type.
+    public init(_ record: Record) throws {
+        self = try Self.read(record).get()
+    }
+
+    /// Reads a record without a type.
+    static func read(_ record: Record) -> Result<StoredRecord, CloudKitError> {
         var reader = FieldReader(record.fields, table: Model.fieldTable)
         let model: Model
         do {
             model = try Model(fields: &reader)
         } catch {
-            throw .unreadable(record, as: Model.self, error, field: reader.current)
+            return .failure(.unreadable(record, as: Model.self, error, field: reader.current))
         }
         if let type = record.recordType, type != Model.recordType {
-            throw .unreadable(record, as: Model.self, FieldError("its record type is \(type)"), field: -1)
+            let error = FieldError("its record type is \(type)")
+            return .failure(.unreadable(record, as: Model.self, error, field: -1))
         }
         var rest = record
         rest.fields = reader.unknown
-        self.init(Content(record: rest, model: model, isSaved: true))
+        return .success(StoredRecord(Content(record: rest, model: model, isSaved: true)))
     }
 
     /// A value of the model's.

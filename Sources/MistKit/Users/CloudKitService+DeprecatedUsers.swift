@@ -12,9 +12,9 @@ extension CloudKitService {
     /// ```
     ///
     /// - Returns: The person's user record name, with a name where the person lets the app see it.
-    /// - Throws: What ``fetchCaller()`` throws.
+    /// - Throws: A ``CloudKitError``: what ``fetchCaller()`` throws.
     @available(*, deprecated, renamed: "fetchCaller()", message: "The endpoint users/current gave way to users/caller.")
-    public func fetchCurrentUser() async throws(CloudKitError) -> UserIdentity {
+    public func fetchCurrentUser() async throws -> UserIdentity {
         let body = try await call("fetchCurrentUser") { client in
             try await client.fetchCurrentUser(path: path(to: .public)).ok.body.json
         }
@@ -37,9 +37,9 @@ extension CloudKitService {
     ///
     /// - Parameter emailAddresses: The addresses.
     /// - Returns: Who was found, each with the address.
-    /// - Throws: The error of the request.
+    /// - Throws: A ``CloudKitError``: the error of the request.
     @available(*, deprecated, renamed: "discoverUsers(_:)", message: "users/lookup/email gave way to users/discover.")
-    public func lookupUsers(emailAddresses: [String]) async throws(CloudKitError) -> [UserIdentity] {
+    public func lookupUsers(emailAddresses: [String]) async throws -> [UserIdentity] {
         let body = try await call("lookupUsersByEmail") { client in
             try await client.lookupUsersByEmail(
                 path: path(to: .public),
@@ -59,9 +59,9 @@ extension CloudKitService {
     ///
     /// - Parameter userRecordNames: The names of the people's records.
     /// - Returns: Who was found.
-    /// - Throws: The error of the request.
+    /// - Throws: A ``CloudKitError``: the error of the request.
     @available(*, deprecated, renamed: "discoverUsers(_:)", message: "users/lookup/id gave way to users/discover.")
-    public func lookupUsers(userRecordNames: [String]) async throws(CloudKitError) -> [UserIdentity] {
+    public func lookupUsers(userRecordNames: [String]) async throws -> [UserIdentity] {
         let body = try await call("lookupUsersByID") { client in
             try await client.lookupUsersByID(
                 path: path(to: .public),
@@ -79,14 +79,14 @@ extension CloudKitService {
     /// ```
     ///
     /// - Returns: Who was found.
-    /// - Throws: The error of the request.
+    /// - Throws: A ``CloudKitError``: the error of the request.
     @available(
         *,
         deprecated,
         renamed: "discoverAllUsers()",
         message: "users/lookup/contacts gave way to users/discover."
     )
-    public func lookupContacts() async throws(CloudKitError) -> [UserIdentity] {
+    public func lookupContacts() async throws -> [UserIdentity] {
         let body = try await call("lookupContacts") { client in
             try await client.lookupContacts(path: path(to: .public)).ok.body.json
         }

@@ -13,11 +13,11 @@ extension CloudKitService {
     ///
     /// - Parameter lookup: Whom to look for.
     /// - Returns: The person's user record name, and their name.
-    /// - Throws: ``CloudKitError/Code-swift.struct/notFound`` for somebody who does not use the app's container, or does not
-    ///   allow the app to find them; nobody can tell which.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for somebody who does not use the
+    ///   app's container, or does not allow the app to find them; nobody can tell which.
     ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` where nobody is signed in,
     ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
-    public func discoverUser(_ lookup: LookupInfo) async throws(CloudKitError) -> UserIdentity {
+    public func discoverUser(_ lookup: LookupInfo) async throws -> UserIdentity {
         try await discoverUsers([lookup])[0].get()
     }
 
@@ -32,13 +32,13 @@ extension CloudKitService {
     /// - Parameter lookups: Whom to look for, each by one of the three. More than 200 are sent in several requests.
     /// - Returns: One result per lookup, in their order: the person, or ``CloudKitError/Code-swift.struct/notFound`` as with
     ///   ``discoverUser(_:)``.
-    /// - Throws: The error of the first request when none was answered, and
+    /// - Throws: A ``CloudKitError``: the error of the first request when none was answered, and
     ///   ``CloudKitError/Code-swift.struct/invalidArgument`` for a lookup by nothing.
     public func discoverUsers(
         _ lookups: [LookupInfo]
-    ) async throws(CloudKitError) -> [Result<UserIdentity, CloudKitError>] {
+    ) async throws -> [Result<UserIdentity, CloudKitError>] {
         for (index, lookup) in lookups.enumerated() where lookup.text == nil {
-            throw .invalidArgument(
+            throw CloudKitError.invalidArgument(
                 "The lookup at index \(index) has no e-mail address, telephone number or user record name."
             )
         }
@@ -72,8 +72,8 @@ extension CloudKitService {
     /// ``CloudKitError/Code-swift.struct/internalError``. Have ``discoverUsers(_:)`` at hand.
     ///
     /// - Returns: Their identities.
-    /// - Throws: What ``discoverUser(_:)`` throws.
-    public func discoverAllUsers() async throws(CloudKitError) -> [UserIdentity] {
+    /// - Throws: A ``CloudKitError``: what ``discoverUser(_:)`` throws.
+    public func discoverAllUsers() async throws -> [UserIdentity] {
         try await call("discoverAllUsers") { client in
             try await client.discoverAllUsers(path: path(to: .public)).ok.body.json
         }.users ?? []

@@ -10,9 +10,9 @@ extension CloudKitService {
     /// ```
     ///
     /// - Returns: The person's user record name, with a name where the person lets the app see it.
-    /// - Throws: ``CloudKitError/Code-swift.struct/authenticationRequired`` where nobody is signed in,
-    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
-    public func fetchCaller() async throws(CloudKitError) -> UserIdentity {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/authenticationRequired`` where nobody is signed
+    ///   in, ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
+    public func fetchCaller() async throws -> UserIdentity {
         let body = try await call("fetchCaller") { client in
             try await client.fetchCaller(
                 path: path(to: .public)

@@ -11,7 +11,7 @@ extension CloudKitDatabase {
     ///
     /// - Returns: The zones; the default zone is one of them.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a zone.
-    public func fetchZones() async throws(CloudKitError) -> [Zone] {
+    public func fetchZones() async throws -> [Zone] {
         let reply = try await service.reply(to: "listZones") { client in
             let response = try await client.listZones(
                 path: path
@@ -29,8 +29,8 @@ extension CloudKitDatabase {
     ///
     /// - Parameter zoneID: The zone's name; in the shared database with its owner's.
     /// - Returns: The zone.
-    /// - Throws: ``CloudKitError/Code-swift.struct/zoneNotFound`` where there is no such zone.
-    public func fetchZone(_ zoneID: ZoneID) async throws(CloudKitError) -> Zone {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/zoneNotFound`` where there is no such zone.
+    public func fetchZone(_ zoneID: ZoneID) async throws -> Zone {
         try await fetchZones([zoneID])[0].get()
     }
 
@@ -44,8 +44,8 @@ extension CloudKitDatabase {
     ///
     /// - Parameter zoneIDs: The zones' names, as many as you like; more than 200 are asked for in several requests.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the first request, when none was answered.
-    public func fetchZones(_ zoneIDs: [ZoneID]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
+    /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
+    public func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, CloudKitError>] {
         try await BatchSender<ZoneID, Zone>(
             items: zoneIDs,
             retrier: service.retrier,
@@ -78,7 +78,7 @@ extension CloudKitDatabase {
     /// - Throws: ``CloudKitError``. Whether the service complains about a zone that is there already is not documented; if it
     ///   does, the code is ``CloudKitError/Code-swift.struct/exists``.
     @discardableResult
-    public func createZone(_ zoneName: String) async throws(CloudKitError) -> Zone {
+    public func createZone(_ zoneName: String) async throws -> Zone {
         try await createZones([zoneName])[0].get()
     }
 
@@ -86,16 +86,16 @@ extension CloudKitDatabase {
     ///
     /// - Parameter zoneNames: The names, as many as you like; more than 200 are sent in several requests.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the first request, when none was answered.
-    public func createZones(_ zoneNames: [String]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
+    /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
+    public func createZones(_ zoneNames: [String]) async throws -> [Result<Zone, CloudKitError>] {
         try await modifyZones(zoneNames.map { ZoneOperation(.create, zone: Zone(zoneID: ZoneID(zoneName: $0))) })
     }
 
     /// Deletes a zone **with all the records in it**.
     ///
     /// - Parameter zoneID: The zone's name.
-    /// - Throws: ``CloudKitError/Code-swift.struct/zoneNotFound`` where there is no such zone.
-    public func deleteZone(_ zoneID: ZoneID) async throws(CloudKitError) {
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/zoneNotFound`` where there is no such zone.
+    public func deleteZone(_ zoneID: ZoneID) async throws {
         _ = try await deleteZones([zoneID])[0].get()
     }
 
@@ -109,8 +109,8 @@ extension CloudKitDatabase {
     ///
     /// - Parameter zoneIDs: The zones' names, as many as you like; more than 200 are sent in several requests.
     /// - Returns: One result per name, in their order.
-    /// - Throws: The error of the first request, when none was answered.
-    public func deleteZones(_ zoneIDs: [ZoneID]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
+    /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
+    public func deleteZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, CloudKitError>] {
         try await modifyZones(zoneIDs.map { ZoneOperation(.delete, zone: Zone(zoneID: $0)) })
     }
 

@@ -100,8 +100,7 @@ struct Demo {
     private func refusalOfStaleUpdate(of record: Record) async throws -> CloudKitError {
         do {
             try await database.update(record, inZone: zone)
-        } catch {
-            guard error.code == .conflict else { throw error }
+        } catch let error as CloudKitError where error.code == .conflict {
             return error
         }
         throw CommandError(code: .failure, message: "The service took a change that was made on an old state.")

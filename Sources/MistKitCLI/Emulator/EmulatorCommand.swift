@@ -80,7 +80,7 @@ struct EmulatorCommand: AsyncParsableCommand {
                 ofAPIToken: embedded.account.apiToken,
                 for: container
             )
-        } catch {
+        } catch let error as EmulatorError {
             throw CommandError(code: .usage, message: "--sign-in-callback: \(error.reason).")
         }
         let token = try embedded.webAuthToken()

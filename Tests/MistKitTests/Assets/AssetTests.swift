@@ -237,7 +237,7 @@ struct AssetTests {
                 let file = folder.appending(path: "photo.bin")
                 try Data("before".utf8).write(to: file)
                 transport.faults = [.cutAfter(300_000)] + Array(repeating: .network, count: 20)
-                let error = try await failure { () async throws(CloudKitError) in
+                let error = try await failure {
                     try await database.download(field, to: file)
                 }
                 #expect(error.code == .network)
@@ -270,7 +270,7 @@ struct AssetTests {
             let (stream, continuation) = AsyncStream<[UInt8]>.makeStream()
             continuation.yield(picture)
             continuation.finish()
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.upload(.chunks(stream), for: "photo", of: "User", named: "a")
             }
             #expect(error.code == .network)
@@ -286,7 +286,7 @@ struct AssetTests {
             let (stream, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
             continuation.yield([1, 2, 3])
             continuation.finish(throwing: Jammed())
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.upload(.chunks(stream, length: 10), for: "photo", of: "User")
             }
             #expect(error.code == .localData)
@@ -304,7 +304,7 @@ struct AssetTests {
             let record = try await database.create(upload.record())
             let asset = try #require(record["photo"]?.assetValue)
             clock.advance(by: 60 * 60)
-            let error = try await failure { () async throws(CloudKitError) in try await database.download(asset) }
+            let error = try await failure { try await database.download(asset) }
             #expect(error.code == .assetAddressExpired)
             #expect(error.httpStatus == .gone)
             #expect(error.message.contains("Fetch the record again"))
@@ -313,7 +313,7 @@ struct AssetTests {
             // The record holds another file by now.
             let other = try await database.upload(.bytes([1]), for: "photo", of: "User", named: "a")
             _ = try await database.forceUpdate(other.record())
-            let conflict = try await failure { () async throws(CloudKitError) in
+            let conflict = try await failure {
                 try await database.download(AssetField("photo", of: record))
             }
             #expect(conflict.code == .conflict)
@@ -327,12 +327,12 @@ struct AssetTests {
             let database = assetService(emulator, transport).privateDatabase
             let field = try await savedField(picture, in: database)
             transport.faults = [.status(410), .status(403), .status(404)]
-            let error = try await failure { () async throws(CloudKitError) in try await database.download(field) }
+            let error = try await failure { try await database.download(field) }
             #expect(error.code == .assetAddressExpired)
             transport.faults = [.status(410)]
             _ = try await database.upload(.bytes([1]), for: "photo", of: "User")
             transport.faults = [.status(410), .status(404)]
-            let upload = try await failure { () async throws(CloudKitError) in
+            let upload = try await failure {
                 try await database.upload(.bytes([1]), for: "photo", of: "User")
             }
             #expect(upload.code == .assetAddressExpired)
@@ -351,7 +351,7 @@ struct AssetTests {
 
             let once = assetService(emulator, transport, retryPolicy: .never).privateDatabase
             transport.faults = [.status(421)]
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await once.download(AssetField("photo", of: record))
             }
             #expect(error.code == .misdirectedRequest)
@@ -365,7 +365,7 @@ struct AssetTests {
             let transport = AssetTransport(emulator.transport)
             let database = assetService(emulator, transport).privateDatabase
             transport.faults = [.status(status)]
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.upload(.bytes([1]), for: "photo", of: "User")
             }
             #expect(error.code.description == code)
@@ -382,11 +382,11 @@ struct AssetTests {
             var asset = try #require(try await database.fetch(field.recordName)["photo"]?.assetValue)
             asset.size = 999_999
             let shorter = asset
-            let long = try await failure { () async throws(CloudKitError) in try await database.download(shorter) }
+            let long = try await failure { try await database.download(shorter) }
             #expect(long.code == .unexpectedResponse)
             asset.size = 1_000_001
             let longer = asset
-            let short = try await failure { () async throws(CloudKitError) in try await database.download(longer) }
+            let short = try await failure { try await database.download(longer) }
             #expect(short.code == .unexpectedResponse)
 
             // A body that ends early though its length was not said, and never gets further.
@@ -395,14 +395,14 @@ struct AssetTests {
             #expect(try await database.download(field) == picture)
 
             transport.faults = [.answer(#"{"singleFile":{"fileChecksum":"c","receipt":"r","size":5}}"#)]
-            let wrong = try await failure { () async throws(CloudKitError) in
+            let wrong = try await failure {
                 try await database.upload(.bytes([1]), for: "photo", of: "User")
             }
             #expect(wrong.code == .unexpectedResponse)
             #expect(wrong.message.hasPrefix("1 bytes were sent, and the asset host stored 5."))
             transport.faults = [.answer(#"{"singleFile":{"fileChecksum":"c","size":1}}"#), .answer("<html>")]
             for code in [CloudKitError.Code.unexpectedResponse, .decoding] {
-                let error = try await failure { () async throws(CloudKitError) in
+                let error = try await failure {
                     try await database.upload(.bytes([1]), for: "photo", of: "User")
                 }
                 #expect(error.code == code)
@@ -419,21 +419,21 @@ struct AssetTests {
             let asset = try #require(record["photo"]?.assetValue)
             let sent = transport.requests.count
             try await withFolder { folder in
-                let noAddress = try await failure { () async throws(CloudKitError) in
+                let noAddress = try await failure {
                     try await database.download(upload.asset)
                 }
                 #expect(noAddress.code == .invalidArgument)
-                let tooLong = try await failure { () async throws(CloudKitError) in
+                let tooLong = try await failure {
                     try await database.download(asset, upTo: 999_999)
                 }
                 #expect(tooLong.code == .invalidArgument)
                 for url in [folder.appending(path: "no/such/folder/x"), URL(string: "https://example.com/x")!] {
-                    let unwritable = try await failure { () async throws(CloudKitError) in
+                    let unwritable = try await failure {
                         try await database.download(asset, to: url)
                     }
                     #expect(unwritable.code == (url.isFileURL ? .localData : .invalidArgument))
                 }
-                let folderAsSource = try await failure { () async throws(CloudKitError) in
+                let folderAsSource = try await failure {
                     try await database.upload(.file(folder), for: "photo", of: "User")
                 }
                 #expect(folderAsSource.code == .localData)
@@ -442,7 +442,7 @@ struct AssetTests {
                 // A folder in the way is found out at the end.
                 let inTheWay = folder.appending(path: "photo")
                 try FileManager.default.createDirectory(at: inTheWay, withIntermediateDirectories: true)
-                let blocked = try await failure { () async throws(CloudKitError) in
+                let blocked = try await failure {
                     try await database.download(asset, to: URL(filePath: inTheWay.path, directoryHint: .notDirectory))
                 }
                 #expect(blocked.code == .localData)
@@ -463,7 +463,7 @@ struct AssetTests {
                 transport.faults = [fault]
                 let file = folder.appending(path: "photo.bin")
                 let task = Task {
-                    await errorOf { () async throws(CloudKitError) in try await database.download(field, to: file) }
+                    await errorOf { try await database.download(field, to: file) }
                 }
                 await transport.hung()
                 task.cancel()
@@ -492,7 +492,7 @@ struct AssetTests {
             let (stream, continuation) = AsyncStream<[UInt8]>.makeStream()
             continuation.yield([1, 2, 3])
             let endless = Task {
-                await errorOf { () async throws(CloudKitError) in
+                await errorOf {
                     _ = try await database.upload(.chunks(stream), for: "photo", of: "User")
                 }
             }
@@ -561,12 +561,12 @@ struct AssetTests {
         )
     }
 
-    private func errorOf(_ body: () async throws(CloudKitError) -> Void) async -> CloudKitError? {
+    private func errorOf(_ body: () async throws -> Void) async -> CloudKitError? {
         do {
             try await body()
             return nil
         } catch {
-            return error
+            return error as? CloudKitError
         }
     }
 

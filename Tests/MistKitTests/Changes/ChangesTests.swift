@@ -54,7 +54,7 @@ struct ChangesTests {
             let transport = FakeTransport(json: #"{"zones":[{"zoneID":{"zoneName":"Notes"},\#(json)}]}"#)
             let database = fakeService(transport).privateDatabase
             let token = json.contains("records") ? nil : ZoneChangeToken("old")
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in database.changes(inZone: Self.notes, since: token) {}
             }
             #expect(summary(Result<Void, CloudKitError>.failure(error)) == code)
@@ -91,7 +91,7 @@ struct ChangesTests {
 
     @Test func aFeedThatNeverGoesOnIsNotFollowedForEver() async throws {
         let transport = FakeTransport(json: #"{"syncToken":"d","moreComing":true,"zones":[]}"#)
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             for try await _ in fakeService(transport).privateDatabase.changes() {}
         }
         #expect(error.code == .unexpectedResponse)
@@ -102,7 +102,7 @@ struct ChangesTests {
         let transport = FakeTransport(
             json: #"{"syncToken":"d","moreComing":true,"zones":[{"zoneID":{"zoneName":"Notes"}}]}"#
         )
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             for try await _ in fakeService(transport).privateDatabase.changes() {}
         }
         #expect(error.code == .unexpectedResponse)

@@ -181,7 +181,7 @@ struct FeedTests {
             var zoneToken: ZoneChangeToken?
             for try await page in database.changes(inZone: Self.notes) { zoneToken = page.token }
             for text in ["garbage", zoneToken?.text ?? ""] {
-                let error = try await failure { () async throws(CloudKitError) in
+                let error = try await failure {
                     for try await _ in database.changes(since: DatabaseChangeToken(text)) {}
                 }
                 #expect(error.code == .changeTokenExpired)
@@ -189,12 +189,12 @@ struct FeedTests {
             }
             try await database.deleteZone(Self.notes)
             try await database.createZone("Notes")
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in database.changes(inZone: Self.notes, since: zoneToken) {}
             }
             #expect(error.code == .changeTokenExpired)
             #expect(error.item == .zone(name: "Notes"))
-            let size = try await failure { () async throws(CloudKitError) in
+            let size = try await failure {
                 for try await _ in database.changes(inZone: Self.notes, pageSize: 0) {}
             }
             #expect(size.code == .invalidArgument)
@@ -263,7 +263,7 @@ struct FeedTests {
         }
         let loop = Task {
             var count = 0
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in fakeService(transport).privateDatabase.changes(inZone: Self.notes) { count += 1 }
             }
             return (count, error)
@@ -305,7 +305,7 @@ struct FeedTests {
             for try await page in legacy.zoneListChanges(since: token, pageSize: nil) {
                 #expect(page.deletedZones.map(\.zoneName) == ["Notes"])
             }
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in legacy.zoneListChanges(since: ZoneListChangeToken("garbage"), pageSize: nil) {}
             }
             #expect(error.code == .changeTokenExpired)

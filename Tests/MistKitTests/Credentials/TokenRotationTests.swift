@@ -69,7 +69,7 @@ struct TokenRotationTests {
         #expect(log.lines[0].hasPrefix("warning The next web authentication token could not be stored"))
         #expect(log.lines.allSatisfy { !$0.contains("secret") })
         #expect(try await manager.revealWebAuthToken() == "secret3")
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await manager.replace(webAuthToken: "secret-new")
         }
         #expect(error.code == .tokenStorage)

@@ -13,7 +13,7 @@ struct FetchingTests {
         let database = fakeService(transport).publicDatabase
         let record = try await database.fetch("a")
         #expect(record.recordChangeTag == "1e")
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await database.fetch("b", inZone: ZoneID(zoneName: "Z"), desiredKeys: ["title"])
         }
         #expect(error.code == .notFound)
@@ -77,7 +77,7 @@ struct FetchingTests {
 
     @Test func aFirstRequestThatFailsThrows() async throws {
         let transport = FakeTransport([reply(.forbidden, #"{"serverErrorCode":"ACCESS_DENIED","uuid":"u"}"#)])
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await fakeService(transport).publicDatabase.fetch(["a", "b"])
         }
         #expect(error.code == .accessDenied)
@@ -104,14 +104,14 @@ struct FetchingTests {
         #expect(record["s"] == "x")
         #expect(record["n"]?.isNull == true)
         for body in ["", "{", "[]", "null", "<html>", #"{"records":7}"#] {
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await fakeService(FakeTransport(json: body)).publicDatabase.fetch("a")
             }
             #expect([.decoding, .unexpectedResponse].contains(error.code), "\(body): \(error)")
             #expect(error.operation == "lookupRecords")
         }
         let html = FakeTransport([reply(.ok, "<html></html>", contentType: "text/html")])
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await fakeService(html).publicDatabase.fetch("a")
         }
         #expect([.decoding, .unexpectedResponse].contains(error.code))

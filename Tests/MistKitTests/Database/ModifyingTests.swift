@@ -65,12 +65,12 @@ struct ModifyingTests {
         let transport = FakeTransport([reply(.ok, conflict, headers: ["X-Apple-Request-UUID": "u"])])
         let database = fakeService(transport).publicDatabase
         let errors = [
-            try await failure { () async throws(CloudKitError) in try await database.update(Self.fetched) },
-            try await failure { () async throws(CloudKitError) in
+            try await failure { try await database.update(Self.fetched) },
+            try await failure {
                 try await database.create(Record(recordType: "Note"))
             },
-            try await failure { () async throws(CloudKitError) in try await database.delete(Self.fetched) },
-            try await failure { () async throws(CloudKitError) in try await database.forceDelete("a") },
+            try await failure { try await database.delete(Self.fetched) },
+            try await failure { try await database.forceDelete("a") },
         ]
         for error in errors {
             #expect(error.code == .conflict)
@@ -184,7 +184,7 @@ struct ModifyingTests {
             ),
         ]
         for call in calls {
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.modify(call.operations, inZone: call.zone, atomic: call.atomic)
             }
             #expect(error.code == .invalidArgument)
@@ -198,7 +198,7 @@ struct ModifyingTests {
     @Test func aResponseWithoutTheRecordIsNoSuccess() async throws {
         for json in ["{}", #"{"records":[]}"#, #"{"records":[\#(note("other"))]}"#] {
             let transport = FakeTransport(json: json)
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await fakeService(transport).publicDatabase.forceDelete("a")
             }
             #expect(error.code == .unexpectedResponse)
@@ -208,7 +208,7 @@ struct ModifyingTests {
 
     @Test func aNumberThatJSONCannotHoldIsAnEncodingError() async throws {
         let transport = FakeTransport(json: "{}")
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await fakeService(transport).publicDatabase.create(
                 Record(recordType: "Note", fields: ["n": .double(.nan)])
             )

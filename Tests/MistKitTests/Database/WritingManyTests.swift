@@ -76,7 +76,7 @@ struct WritingManyTests {
                 (0..<201).map { Record.note("r\($0)", "new") },
                 (0..<8).map { Record.note("r\($0)", String(repeating: "a", count: 300_000)) },
             ] {
-                let error = try await failure { () async throws(CloudKitError) in
+                let error = try await failure {
                     try await database.save(records, inZone: zone, atomic: true)
                 }
                 #expect(error.code == .invalidArgument)
@@ -102,7 +102,7 @@ struct WritingManyTests {
                 guard case .failure(let error) = results[1] else { continue }
                 #expect(error.serverRecord?["title"] == "theirs")
             }
-            let exists = try await failure { () async throws(CloudKitError) in
+            let exists = try await failure {
                 try await database.create(.note("r1", "mine"))
             }
             #expect(exists.serverRecord?["title"] == "theirs")
@@ -143,7 +143,7 @@ struct WritingManyTests {
                     return 0.5
                 }
             ).privateDatabase
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.create(.note("n", "mine"))
             }
             #expect(error.code == .exists)

@@ -48,7 +48,7 @@ struct CredentialsOnTheEmulatorTests {
                 let service = service(of: emulator, manager)
                 let results = try? await service.publicDatabase.save([Record(recordType: "Note")])
                 if let code {
-                    let error = try await failure { () async throws(CloudKitError) in
+                    let error = try await failure {
                         try await service.publicDatabase.save([Record(recordType: "Note")])
                     }
                     #expect(error.code == code)
@@ -90,7 +90,7 @@ struct CredentialsOnTheEmulatorTests {
             let database = service(of: emulator, manager, transport: Meddling(transport: emulator.transport))
                 .publicDatabase
             try await database.create(Record(recordType: "Note", fields: ["title": "Goodbye"]))
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.create(Record(recordType: "Note", fields: ["title": "Hello"]))
             }
             #expect(error.code == .authenticationFailed)
@@ -102,7 +102,7 @@ struct CredentialsOnTheEmulatorTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
             let service = service(of: emulator, manager)
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await service.privateDatabase.fetchZones()
             }
             #expect(error.code == .authenticationRequired)
@@ -146,7 +146,7 @@ struct CredentialsOnTheEmulatorTests {
                 }
             let database = service(of: emulator, manager, logger: log.logger(level: .trace)).publicDatabase
             _ = try? await database.create(Record(recordType: "Note", recordName: "a"))
-            let error = try await failure { () async throws(CloudKitError) in try await database.fetch("missing") }
+            let error = try await failure { try await database.fetch("missing") }
             _ = try? await service(of: emulator, manager, logger: log.logger(level: .trace)).fetchCaller()
             let texts = log.lines + ["\(error)", String(reflecting: error)]
             #expect(log.lines.count == 6)

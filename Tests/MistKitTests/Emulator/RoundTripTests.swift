@@ -24,12 +24,12 @@ struct RoundTripTests {
             #expect(try await database.fetch("a")["count"] == 1)
 
             changed["title"] = "Too late"
-            let conflict = try await failure { () async throws(CloudKitError) in try await database.update(changed) }
+            let conflict = try await failure { try await database.update(changed) }
             #expect(conflict.code == .conflict)
             #expect(conflict.item == .record(name: "a"))
-            let refused = try await failure { () async throws(CloudKitError) in try await database.delete(changed) }
+            let refused = try await failure { try await database.delete(changed) }
             #expect(refused.code == .conflict)
-            let twice = try await failure { () async throws(CloudKitError) in
+            let twice = try await failure {
                 try await database.create(Record(recordType: "Note", recordName: "a"))
             }
             #expect(twice.code == .conflict || twice.code == .exists)
@@ -41,12 +41,12 @@ struct RoundTripTests {
             #expect(try await database.fetch("a")["count"]?.isNull ?? true)
             #expect(try await database.forceUpdate(changed)["title"] == "Too late")
 
-            let stale = try await failure { () async throws(CloudKitError) in try await database.delete(replaced) }
+            let stale = try await failure { try await database.delete(replaced) }
             #expect(stale.code == .conflict)
             try await database.delete(try await database.fetch("a"))
-            let gone = try await failure { () async throws(CloudKitError) in try await database.fetch("a") }
+            let gone = try await failure { try await database.fetch("a") }
             #expect(gone.code == .notFound)
-            let missing = try await failure { () async throws(CloudKitError) in try await database.update(updated) }
+            let missing = try await failure { try await database.update(updated) }
             #expect(missing.code == .notFound)
         }
     }
@@ -184,13 +184,13 @@ struct RoundTripTests {
             #expect(zones.sorted() == ["-Other", "Notes"])
 
             for text in ["Z2FyYmFnZQ==", databaseToken?.text ?? ""] {
-                let error = try await failure { () async throws(CloudKitError) in
+                let error = try await failure {
                     for try await _ in database.changes(inZone: zone, since: ZoneChangeToken(text)) {}
                 }
                 #expect(error.code == .changeTokenExpired || error.code == .badRequest)
                 #expect(error.item == .zone(name: "Notes"))
             }
-            let missing = try await failure { () async throws(CloudKitError) in
+            let missing = try await failure {
                 try await database.deleteZone(ZoneID(zoneName: "Other"))
             }
             #expect(missing.code == .zoneNotFound)

@@ -72,7 +72,7 @@ struct SharingTests {
             var gone: [ZoneID] = []
             for try await page in database.changes(since: databaseToken) { gone += page.deletedZones }
             #expect(gone == [zone])
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.fetch("photo 1", inZone: zone)
             }
             #expect(error.code == .zoneNotFound)
@@ -132,7 +132,7 @@ struct SharingTests {
             ]
             let refused = try await database.modify(operations, inZone: zone)
             #expect(refused.map { summary($0).prefix(13) } == Array(repeating: "ACCESS_DENIED", count: 6))
-            let denied = try await failure { () async throws(CloudKitError) in try await database.share(loose) }
+            let denied = try await failure { try await database.share(loose) }
             #expect(denied.code == .invalidArgument)
         }
     }
@@ -153,11 +153,11 @@ struct SharingTests {
             #expect(
                 try await nobody.resolve([link]).map { summary($0) } == ["AUTHENTICATION_REQUIRED \(link.shortGUID)"]
             )
-            let error = try await failure { () async throws(CloudKitError) in try await nobody.accept(link) }
+            let error = try await failure { try await nobody.accept(link) }
             #expect(error.code == .authenticationRequired)
             #expect(error.redirectURL != nil)
             let zone = ZoneID(zoneName: friends.zone.zoneName, ownerRecordName: friends.meiName)
-            let unseen = try await failure { () async throws(CloudKitError) in
+            let unseen = try await failure {
                 try await friends.tom.sharedDatabase.fetch("album", inZone: zone)
             }
             #expect(unseen.code == .zoneNotFound)
@@ -182,7 +182,7 @@ struct SharingTests {
             share = try await friends.albums.update(share)
             #expect(share[.userRecordName(friends.tomName)] == nil)
             #expect(try await friends.tom.sharedDatabase.fetchZones() == [])
-            let error = try await failure { () async throws(CloudKitError) in try await friends.tom.accept(link) }
+            let error = try await failure { try await friends.tom.accept(link) }
             #expect(error.code == .accessDenied)
         }
     }
@@ -192,9 +192,9 @@ struct SharingTests {
             let share = try await friends.shareAlbum()
             let link = try #require(share.link)
             try await friends.ben.accept(link)
-            let wrong = try await failure { () async throws(CloudKitError) in try await friends.albums.leave(share) }
+            let wrong = try await failure { try await friends.albums.leave(share) }
             #expect(wrong.code == .invalidArgument)
-            let other = try await failure { () async throws(CloudKitError) in
+            let other = try await failure {
                 try await friends.ben.sharedDatabase.stopSharing(share)
             }
             #expect(other.code == .invalidArgument)
@@ -286,26 +286,26 @@ struct SharingTests {
                 (friends.albums, Record(recordType: "Note")), (friends.mei.publicDatabase, album),
                 (friends.ben.sharedDatabase, album),
             ] {
-                let error = try await failure { () async throws(CloudKitError) in try await database.share(record) }
+                let error = try await failure { try await database.share(record) }
                 #expect(error.code == .invalidArgument)
             }
             let share = try await friends.shareAlbum()
             let shared = try await friends.albums.fetch("album", inZone: friends.zone)
-            let twice = try await failure { () async throws(CloudKitError) in try await friends.albums.share(shared) }
+            let twice = try await failure { try await friends.albums.share(shared) }
             #expect(twice.code == .invalidArgument)
             // One who does not know yet is told by the service.
-            let unaware = try await failure { () async throws(CloudKitError) in
+            let unaware = try await failure {
                 try await friends.albums.share(album, inZone: friends.zone)
             }
             #expect(unaware.code == .conflict)
             let photo = try await friends.albums.fetch("photo 1", inZone: friends.zone)
-            let nested = try await failure { () async throws(CloudKitError) in try await friends.albums.share(photo) }
+            let nested = try await failure { try await friends.albums.share(photo) }
             #expect(nested.code == .badRequest)
 
             var crowd = share
             for number in 1...100 { crowd.invite(.emailAddress("guest\(number)@example.com")) }
             let full = crowd
-            let tooMany = try await failure { () async throws(CloudKitError) in try await friends.albums.update(full) }
+            let tooMany = try await failure { try await friends.albums.update(full) }
             #expect(tooMany.reason == "a share has at most 100 participants, not 102")
         }
     }

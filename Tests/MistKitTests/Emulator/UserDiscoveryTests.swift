@@ -26,7 +26,7 @@ struct UserDiscoveryTests {
             )
             let all = try await service.discoverAllUsers()
             #expect(all.map(\.userRecordName) == [ann])
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await service.discoverUser(.phoneNumber("1"))
             }
             #expect(error.item == .user("1"))
@@ -44,14 +44,14 @@ struct UserDiscoveryTests {
                 .emailAddress("nobody@example.com"), .emailAddress("mei@example.com"),
             ])
             #expect(results.map { summary($0) } == ["NOT_FOUND nobody@example.com", "ok"])
-            let error = try await failure { () async throws(CloudKitError) in try await service.discoverAllUsers() }
+            let error = try await failure { try await service.discoverAllUsers() }
             #expect(error.code == .internalError)
         }
     }
 
     @Test func aLookupNeedsSomethingToLookFor() async throws {
         try await withCloudKitEmulator { emulator in
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await emulator.service(as: .user).discoverUsers([.emailAddress("mei@example.com"), LookupInfo()])
             }
             #expect(error.code == .invalidArgument)
@@ -64,7 +64,7 @@ struct UserDiscoveryTests {
     ])
     func onlyPeopleMayLookForPeople(identity: RunningEmulator.Identity, code: String) async throws {
         try await withCloudKitEmulator { emulator in
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await emulator.service(as: identity).discoverUser(.emailAddress("mei@example.com"))
             }
             #expect(error.code.description == code)

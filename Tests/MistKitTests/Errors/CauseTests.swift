@@ -38,7 +38,7 @@ struct CauseTests {
             reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED"}"#),
             reply(.badRequest, #"{"serverErrorCode":"BAD_REQUEST"}"#),
         ])
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await service(transport, own).publicDatabase.fetch("a")
         }
         #expect(error.code == .badRequest)
@@ -47,7 +47,7 @@ struct CauseTests {
 
     @Test func itsErrorIsNamed() async throws {
         let transport = FakeTransport([reply()])
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await service(transport, OwnMiddleware(fails: true)).publicDatabase.fetch("a")
         }
         #expect(error.code == .middleware)
@@ -64,7 +64,7 @@ struct CauseTests {
                 cause: Refused()
             )
         }
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await fakeService(transport).publicDatabase.fetch("a")
         }
         #expect(

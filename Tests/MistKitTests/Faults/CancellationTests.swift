@@ -60,7 +60,7 @@ struct CancellationTests {
             let clock = StoppedClock()
             let service = service(emulator, transport, clock)
             let task = Task {
-                try await failure { () async throws(CloudKitError) in
+                try await failure {
                     try await service.privateDatabase.save(.note("n", "new"))
                 }
             }
@@ -79,7 +79,7 @@ struct CancellationTests {
             let service = service(emulator, ObservedTransport(emulator.transport), clock)
             service.retrier.brake.hold(for: .seconds(5))
             let task = Task {
-                try await failure { () async throws(CloudKitError) in try await service.privateDatabase.fetch("a") }
+                try await failure { try await service.privateDatabase.fetch("a") }
             }
             await eventually { clock.waiting == 1 }
             task.cancel()
@@ -113,7 +113,7 @@ struct CancellationTests {
             let service = service(emulator, transport, StoppedClock(), as: .serverKey)
             let names = (0..<2000).map { "r\($0)" }
             let task = Task {
-                try await failure { () async throws(CloudKitError) in try await service.publicDatabase.fetch(names) }
+                try await failure { try await service.publicDatabase.fetch(names) }
             }
             await eventually { emulator.faults.requests.count == 4 }
             task.cancel()

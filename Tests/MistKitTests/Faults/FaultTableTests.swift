@@ -305,9 +305,10 @@ enum Call: Sendable {
     }
 
     func outcome(on service: CloudKitService, zone: ZoneID, existing a: Record) async -> String {
-        do throws(CloudKitError) {
+        do {
             return try await result(on: service, zone: zone, existing: a)
         } catch {
+            guard let error = error as? CloudKitError else { return "\(error)" }
             if let record = error.serverRecord { return "\(error.code) of \(describe(record))" }
             return describe(error)
         }
@@ -317,7 +318,7 @@ enum Call: Sendable {
         on service: CloudKitService,
         zone: ZoneID,
         existing a: Record
-    ) async throws(CloudKitError) -> String {
+    ) async throws -> String {
         let database = service.privateDatabase
         var changed = a
         changed["title"] = "new"

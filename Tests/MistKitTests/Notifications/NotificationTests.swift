@@ -77,7 +77,7 @@ struct NotificationTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let service = emulator.service(as: .user)
             let listening = Task {
-                try await failure { () async throws(CloudKitError) in
+                try await failure {
                     for try await _ in service.notifications() {}
                 }
             }
@@ -146,7 +146,7 @@ struct NotificationTests {
             default: reply(.gone, "")
             }
         }
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             for try await _ in service(transport, RetryPolicy(), FakeClock()).notifications() {}
         }
         #expect(error.httpStatus == .gone)
@@ -172,13 +172,13 @@ struct NotificationTests {
             #expect(lines == ["s created a in _defaultZone", "s created b in _defaultZone"])
 
             try emulator.rules.revokeDeviceTokens(of: emulator.userRecordName)
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in service.notifications(of: token) {}
             }
             #expect(error.code == .notFound)
             let native = try await service.registerDeviceToken(.init([1, 2, 3]), apnsEnvironment: .production)
             #expect(native.token == "AQID")
-            let nowhere = try await failure { () async throws(CloudKitError) in
+            let nowhere = try await failure {
                 for try await _ in service.notifications(of: native) {}
             }
             #expect(nowhere.code == .invalidArgument)
@@ -208,7 +208,7 @@ struct NotificationTests {
     @Test func aCourierThatKeepsFailingEndsTheLoop() async throws {
         let transport = courier(reply(.serviceUnavailable, "down"))
         let clock = FakeClock()
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             for try await _ in service(transport, RetryPolicy(maximumAttempts: 3), clock).notifications() {}
         }
         #expect(error.code == .serviceUnavailable)

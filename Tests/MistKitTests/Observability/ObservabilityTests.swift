@@ -175,7 +175,7 @@ struct ObservabilityTests {
             (reply(.ok, "", headers: head).0, HTTPBody(broken, length: .unknown)),
         ]
         for answer in answers {
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await fakeService(FakeTransport([answer])).privateDatabase.fetchZones()
             }
             #expect(error.requestUUID == "u1", "\(error)")

@@ -81,7 +81,7 @@ struct RecordSequenceTests {
         let transport = FakeTransport(Self.pages.map { reply(.ok, $0) })
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
         var names: [String] = []
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             for try await record in records { names.append(record.recordName ?? "") }
         }
         #expect(names == ["a", "b"])
@@ -131,7 +131,7 @@ struct RecordSequenceTests {
     @Test func aServerThatNeverGoesOnIsNotFollowedForEver() async throws {
         let transport = FakeTransport(json: #"{"records":[],"continuationMarker":"m"}"#)
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
-        let error = try await failure { () async throws(CloudKitError) in try await records.collect() }
+        let error = try await failure { try await records.collect() }
         #expect(error.code == .unexpectedResponse)
         #expect(transport.sent.count == 2)
     }
@@ -139,7 +139,7 @@ struct RecordSequenceTests {
     @Test func aServerThatRepeatsAPageIsNotFollowedForEver() async throws {
         let transport = FakeTransport(json: #"{"records":[\#(note("a"))],"continuationMarker":"m"}"#)
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
-        let error = try await failure { () async throws(CloudKitError) in try await records.collect() }
+        let error = try await failure { try await records.collect() }
         #expect(error.code == .unexpectedResponse)
         #expect(transport.sent.count == 2)
     }
@@ -149,7 +149,7 @@ struct RecordSequenceTests {
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"))
         let task = Task {
             var count = 0
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in records {
                     count += 1
                     withUnsafeCurrentTask { $0?.cancel() }
@@ -187,7 +187,7 @@ struct RecordSequenceTests {
     @Test func aPageSizeThatIsNoneIsRefusedLocally() async throws {
         let transport = FakeTransport(json: "{}")
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"), pageSize: 0)
-        let error = try await failure { () async throws(CloudKitError) in try await records.collect() }
+        let error = try await failure { try await records.collect() }
         #expect(error.code == .invalidArgument)
         #expect(error.httpStatus == nil)
         #expect(transport.sent.isEmpty)

@@ -57,7 +57,7 @@ struct RecordStreamTests {
             let database = try await filled(emulator, count: 50)
             emulator.faults.add(FaultRule(.refuse("ACCESS_DENIED"), on: "records/query", calls: .only(3)))
             var count = 0
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 for try await _ in database.records(matching: query, pageSize: 10) { count += 1 }
             }
             #expect(error.code == .accessDenied)

@@ -109,7 +109,7 @@ struct WebAuthenticatorTests {
                 _ = try await browser.choose("nobody", on: try await browser.get(url))
             }
             let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await authenticator.signIn(manager, to: emulator.service(manager))
             }
             #expect(error.code == .signInFailed)
@@ -122,7 +122,7 @@ struct WebAuthenticatorTests {
     }
 
     @Test func theWaitEndsWithTheTimeTheTaskOrAClosureThatFails() async throws {
-        let late = try await failure { () async throws(CloudKitError) in
+        let late = try await failure {
             try await WebAuthenticator(timeout: .seconds(90), clock: FakeClock()) { _ in }.webAuthToken(from: nowhere)
         }
         #expect(late.code == .signInFailed)
@@ -130,7 +130,7 @@ struct WebAuthenticatorTests {
 
         let (openings, opened) = AsyncStream<Void>.makeStream()
         let waiting = Task { () async throws -> CloudKitError in
-            try await failure { () async throws(CloudKitError) in
+            try await failure {
                 try await WebAuthenticator { _ in opened.yield() }.webAuthToken(from: nowhere)
             }
         }
@@ -139,7 +139,7 @@ struct WebAuthenticatorTests {
         #expect(try await waiting.value.code == .cancelled)
 
         struct NoBrowser: Error {}
-        let broken = try await failure { () async throws(CloudKitError) in
+        let broken = try await failure {
             try await WebAuthenticator { _ in throw NoBrowser() }.webAuthToken(from: nowhere)
         }
         #expect(broken.code == .signInFailed)
@@ -147,7 +147,7 @@ struct WebAuthenticatorTests {
     }
 
     @Test func aPortThatIsTakenIsAnError() async throws {
-        let error = try await failure { () async throws(CloudKitError) in
+        let error = try await failure {
             try await WebAuthenticator { url in
                 _ = try await WebAuthenticator(callback: .postMessage(port: url.port ?? 0)) { _ in }
                     .webAuthToken(from: nowhere)
@@ -160,7 +160,7 @@ struct WebAuthenticatorTests {
     @Test func callbacksThatCannotReachThisMachineAreRefused() async throws {
         for address in ["https://localhost:8642/", "http://example.com:8642/", "http://localhost/", "app://done"] {
             let url = try #require(URL(string: address))
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await WebAuthenticator(callback: .redirect(to: url)) { _ in }.webAuthToken(from: nowhere)
             }
             #expect(error.code == .invalidArgument)
@@ -171,7 +171,7 @@ struct WebAuthenticatorTests {
     @Test func anAPITokenThatIsWrongIsNoMatterOfSigningIn() async throws {
         try await withCloudKitEmulator(over: .socket) { emulator in
             let manager = AdaptiveTokenManager(apiToken: String(repeating: "0", count: 64))
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await WebAuthenticator { _ in Issue.record("a browser opened") }
                     .signIn(manager, to: emulator.service(manager))
             }

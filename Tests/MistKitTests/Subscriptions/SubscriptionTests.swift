@@ -35,7 +35,7 @@ struct SubscriptionTests {
             var changed = long
             changed.firesOn = [.delete]
             #expect(try await database.update(changed) == changed)
-            let none = try await failure { () async throws(CloudKitError) in
+            let none = try await failure {
                 try await database.update(Subscription("none", toZone: notes))
             }
             #expect(none.code == .notFound)
@@ -55,7 +55,7 @@ struct SubscriptionTests {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .serverKey).publicDatabase
             try await database.save(Subscription("first", to: Query<Memo>(), firesOn: [.create]))
-            let error = try await failure { () async throws(CloudKitError) in
+            let error = try await failure {
                 try await database.save(Subscription("second", to: Query<Memo>(), firesOn: [.create]))
             }
             #expect(error.code == .exists)
@@ -75,7 +75,7 @@ struct SubscriptionTests {
             Subscription(subscriptionID: nil),
             Subscription(subscriptionID: "a", subscriptionType: .query, firesOn: [.create]),
         ] {
-            let error = try await failure { () async throws(CloudKitError) in try await database.save(subscription) }
+            let error = try await failure { try await database.save(subscription) }
             #expect(error.code == .invalidArgument)
         }
         #expect(try await database.save([]).isEmpty)

@@ -63,10 +63,10 @@ func summary<Success>(
 }
 
 /// The error that a call throws.
-func failure<Success>(_ body: () async throws(CloudKitError) -> Success) async throws -> CloudKitError {
+func failure<Success>(_ body: () async throws -> Success) async throws -> CloudKitError {
     do {
         _ = try await body()
-    } catch {
+    } catch let error as CloudKitError {
         return error
     }
     throw UnexpectedSuccess()

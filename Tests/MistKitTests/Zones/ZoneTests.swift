@@ -16,7 +16,7 @@ struct ZoneTests {
         let zones = try await database.fetchZones()
         #expect(zones.map(\.zoneID.zoneName) == ["_defaultZone", "Notes"])
         #expect(zones[1].isAtomic == true)
-        let error = try await failure { () async throws(CloudKitError) in try await database.fetchZones() }
+        let error = try await failure { try await database.fetchZones() }
         #expect(error.code == .accessDenied)
         #expect(error.item == .zone(name: "Notes"))
         #expect(try transport.requests[0] == "GET private/zones/list")
@@ -46,9 +46,9 @@ struct ZoneTests {
             FakeTransport(json: #"{"zones":[{"zoneID":{"zoneName":"Notes"},"serverErrorCode":"ZONE_NOT_FOUND"}]}"#)
         ).privateDatabase
         let errors = [
-            try await failure { () async throws(CloudKitError) in try await bad.fetchZone(Self.notes) },
-            try await failure { () async throws(CloudKitError) in try await bad.createZone("Notes") },
-            try await failure { () async throws(CloudKitError) in try await bad.deleteZone(Self.notes) },
+            try await failure { try await bad.fetchZone(Self.notes) },
+            try await failure { try await bad.createZone("Notes") },
+            try await failure { try await bad.deleteZone(Self.notes) },
         ]
         for error in errors {
             #expect(error.code == .zoneNotFound)
@@ -78,7 +78,7 @@ struct ZoneTests {
         )
         #expect(try await database.fetchZones([]).isEmpty)
         #expect(transport.sent.count == 2)
-        let error = try await failure { () async throws(CloudKitError) in try await database.createZone("") }
+        let error = try await failure { try await database.createZone("") }
         #expect(error.code == .invalidArgument)
     }
 
