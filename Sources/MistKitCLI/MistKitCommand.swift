@@ -4,6 +4,9 @@ import MistKit
 
 @main
 struct MistKitCommand: AsyncParsableCommand {
+    /// The version that comes next, until the changelog has a heading for it.
+    static let version = "0.1.0-dev"
+
     static let configuration = CommandConfiguration(
         commandName: "mistkit",
         abstract:
@@ -18,6 +21,7 @@ struct MistKitCommand: AsyncParsableCommand {
             Exit codes: 0 done, 1 the service refused or an item failed, 64 wrong command line or settings, 65 unreadable data, \
             69 the service cannot be reached or is busy, 77 wrong or missing credentials.
             """,
+        version: version,
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, AuthCommand.self,
             EmulatorCommand.self,

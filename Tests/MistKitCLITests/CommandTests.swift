@@ -150,6 +150,48 @@ struct CommandTests {
         #expect(outcomes[2].errors.contains("standard input, line 1"))
     }
 
+    @Test func printsItsVersionAsTheChangelogHasIt() throws {
+        let version = try mistkit("--version").output.trimmingCharacters(in: .newlines)
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let changelog = try String(contentsOf: root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
+        let heading = try #require(changelog.split(separator: "\n").first { $0.hasPrefix("## ") })
+        if heading == "## Unreleased" {
+            #expect(version.hasSuffix("-dev"))
+        } else {
+            #expect(heading.contains(version))
+        }
+    }
+
+    @Test func tablesWithoutRowsSaySo() throws {
+        try mistkit("records", "create", "--type", "Note", "-F", "n=1")
+        #expect(try mistkit("records", "query", "Note", "--filter", "n > 1").output == "No records.\n")
+        #expect(try mistkit("records", "query", "Note", "--filter", "n > 1", "-f", "json").output == "[]\n")
+        try mistkit("zones", "create", "Notes")
+        #expect(try mistkit("records", "changes", "--zone", "Notes").output == "No changes.\n")
+    }
+
+    @Test func recordsOfAFileTakeTheTypeOfTheCommand() throws {
+        let input = #"[{"fields":{"n":{"value":1}}},{"recordType":"Other","fields":{"n":{"value":2}}}]"#
+        let created = try mistkit("records", "create", "--type", "Note", "--from", "-", "-f", "ndjson", input: input)
+        #expect(created.status == 0, "\(created.errors)")
+        #expect(created.lines.count == 2)
+        #expect(try mistkit("records", "query", "Note", "-f", "ndjson").lines.count == 1)
+        #expect(try mistkit("records", "query", "Other", "-f", "ndjson").lines.count == 1)
+    }
+
+    @Test func aTextThatLooksLikeADateGetsAHint() throws {
+        let created = try mistkit("records", "create", "--type", "Note", "-F", "when=2026-01-31T12:00:00Z")
+        #expect(created.status == 0)
+        #expect(created.errors.contains("write when:TIMESTAMP"))
+    }
+
+    @Test func publicDatabasesHaveNoZonesToCreate() throws {
+        let outcome = try mistkit("records", "query", "Note", "--zone", "Notes", "--database", "public")
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("The public database has no custom zones."))
+    }
+
     @Test func keysAreMadeOnceAndForTheirOwnerAlone() throws {
         let made = try mistkit("auth", "keygen", "--output", "key.pem")
         #expect(made.status == 0)

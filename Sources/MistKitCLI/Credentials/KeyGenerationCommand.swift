@@ -6,10 +6,11 @@ import MistKit
 struct KeyGenerationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keygen",
-        abstract: "Make a server-to-server key: the private half into a file, the public half for the console.",
+        abstract: "Make a server-to-server key: the private key into a file, the public key on standard output.",
         discussion: """
-            The private key is written in PEM, readable for you alone, and an existing file is never replaced. Paste the public key \
-            into the container's Tokens & Keys page; the console answers with the key ID that MISTKIT_KEY_ID wants.
+            The private key is written in PEM, readable for you alone, and an existing file is never replaced. For Apple's service, paste \
+            the public key into the container's Tokens & Keys page; the console shows the key ID for MISTKIT_KEY_ID. For the emulator, \
+            keep the public key in a file and start it with that: mistkit auth keygen > key.pub; mistkit emulator --public-key key.pub
             """
     )
 
@@ -39,8 +40,11 @@ struct KeyGenerationCommand: AsyncParsableCommand {
         Terminal.writeLine(key.publicKeyPEM.trimmingCharacters(in: .newlines))
         Terminal.writeError(
             """
-            The private key is in \(output). The public key goes into the CloudKit console; then set
-              MISTKIT_KEY_ID=<the ID that the console shows>
+            The private key is in \(output). Standard output has the public key. Register the public key
+              with Apple:     in the CloudKit console, Tokens & Keys
+              with emulator:  mistkit emulator --public-key <file with the public key>
+            Both show the key ID. Then set
+              MISTKIT_KEY_ID=<key ID>
               MISTKIT_PRIVATE_KEY_FILE=\(output)
             """
         )

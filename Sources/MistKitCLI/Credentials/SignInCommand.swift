@@ -40,7 +40,7 @@ struct SignInCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try await Settings.read(flags: connection)
+        let settings = try Settings.read(flags: connection)
         guard let apiToken = settings.apiToken, let container = settings.container,
             let session = try settings.sessionFile()
         else {
@@ -95,7 +95,7 @@ struct SignOutCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let settings = try await Settings.read(flags: connection)
+        let settings = try Settings.read(flags: connection)
         guard let session = try settings.sessionFile(), session.exists else {
             Terminal.writeLine("Nobody was signed in.")
             return

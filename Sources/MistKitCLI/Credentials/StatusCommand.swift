@@ -11,7 +11,7 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let settings = try await Settings.read(flags: connection)
+        let settings = try Settings.read(flags: connection)
         let connection = try Connection.open(settings, logger: Connection.logger(verbose: connection.verbose))
         func line(_ title: String, _ text: String) {
             Terminal.writeLine(title + String(repeating: " ", count: max(1, 14 - title.count)) + text)

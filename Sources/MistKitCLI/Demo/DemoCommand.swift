@@ -24,7 +24,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let counter = RequestCounter()
-        let connection = try await Connection.open(self.connection, counter: counter)
+        let connection = try Connection.open(self.connection, counter: counter)
         guard connection.identity == .user else {
             throw CommandError(
                 code: .permission,

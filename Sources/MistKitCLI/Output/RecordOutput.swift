@@ -46,13 +46,15 @@ struct RecordOutput {
         }
     }
 
-    /// Ends the output. Tables and CSV appear here, since their columns are known only now.
-    mutating func finish() {
+    /// Ends the output. Tables and CSV are written here, when their columns are known.
+    ///
+    /// - Parameter emptyNote: What a table without rows says.
+    mutating func finish(emptyNote: String?) {
         switch format {
         case .ndjson: break
         case .json: Terminal.writeLine(count == 0 ? "[]" : "]")
         case .table:
-            guard !records.isEmpty else { return }
+            guard !records.isEmpty else { return emptyNote.map { Terminal.writeLine($0) } ?? () }
             Terminal.write(Self.table(of: records))
         case .csv:
             let fields = Self.fieldNames(of: records)

@@ -31,6 +31,11 @@ struct Terminal: Sendable {
     static func writeError(_ text: String) {
         FileHandle.standardError.writeQuietly(Data((text + "\n").utf8))
     }
+
+    /// Writes a hint on standard error, where there is one. The command goes on.
+    static func writeHint(_ text: String?) {
+        if let text { writeError("mistkit: note: \(text)") }
+    }
 }
 
 extension FileHandle {

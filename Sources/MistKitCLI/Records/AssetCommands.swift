@@ -39,7 +39,7 @@ struct UploadAssetCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         let upload = try await database.upload(
             .file(URL(fileURLWithPath: file)),
             for: field,
@@ -80,7 +80,7 @@ struct DownloadAssetCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         let asset = AssetField(field, of: name, inZone: zone.zoneID, at: index)
         try await database.download(asset, to: URL(fileURLWithPath: file))
     }

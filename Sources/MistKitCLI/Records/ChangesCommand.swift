@@ -39,7 +39,7 @@ struct ChangesCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let zoneID = zone.zoneID else { return }
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         var token = try startToken()
         var feed = ChangeOutput(output.format)
         for try await page in database.changes(inZone: zoneID, since: token, pageSize: pageSize) {
@@ -98,8 +98,10 @@ private struct ChangeOutput {
 
     mutating func finish() {
         if records != nil {
-            records?.finish()
-        } else if !table.rows.isEmpty {
+            records?.finish(emptyNote: nil)
+        } else if table.rows.isEmpty {
+            Terminal.writeLine("No changes.")
+        } else {
             Terminal.write(table)
         }
     }

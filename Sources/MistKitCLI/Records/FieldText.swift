@@ -5,8 +5,9 @@ import StreamingJSON
 /// Fields as a line of text: for the cells of a table or a CSV file, and from the arguments of a command.
 ///
 /// An argument is `name=value` or `name:TYPE=value`. Without a type, whole numbers are `INT64`, other numbers `DOUBLE`, all
-/// else `STRING`. Lists are separated by commas; `TIMESTAMP` takes ISO 8601 or milliseconds; `BYTES` base64; `LOCATION`
-/// `latitude,longitude`; `REFERENCE` a record name; `name:NULL=` clears the field; a type ending in `!` is encrypted.
+/// else `STRING`; a whole number beyond 64 bits is an error. Lists are separated by commas; `TIMESTAMP` takes ISO 8601 or
+/// milliseconds; `BYTES` base64; `LOCATION` `latitude,longitude`; `REFERENCE` a record name; `name:NULL=` clears the field; a
+/// type ending in `!` is encrypted.
 enum FieldText {
     /// What a cell shows of a value.
     static func describe(_ value: FieldValue) -> String {
@@ -83,7 +84,7 @@ enum FieldText {
 
     /// Reads a value of a type; without one the text decides.
     static func value(_ text: String, type: String?, of name: String) throws(CommandError) -> FieldValue {
-        guard let type else { return inferred(text) }
+        guard let type else { return try inferred(text, of: name) }
         if type.hasSuffix("!") {
             return .encrypted(try value(text, type: String(type.dropLast()), of: name))
         }
@@ -91,8 +92,8 @@ enum FieldText {
             guard let value else {
                 throw CommandError(
                     code: .usage,
-                    message: "\"\(text)\" is no \(type), which the field \(name) is to be.",
-                    remedy: "The type \(type) is written as \(form)."
+                    message: "\"\(text)\" is not a valid \(type), the type of the field \(name).",
+                    remedy: "Write a \(type) as \(form)."
                 )
             }
             return value
@@ -125,16 +126,34 @@ enum FieldText {
         default:
             throw CommandError(
                 code: .usage,
-                message: "There is no type \(type), which the field \(name) is to be.",
+                message: "The field \(name) has the type \(type), which does not exist.",
                 remedy:
                     "The types are STRING, INT64, DOUBLE, TIMESTAMP, BYTES, REFERENCE, LOCATION, their _LIST forms, and NULL."
             )
         }
     }
 
-    private static func inferred(_ text: String) -> FieldValue {
+    /// A sentence for a value that was read as a text although it looks like a date; `nil` for all others.
+    static func dateHint(for value: FieldValue?, of name: String) -> String? {
+        guard case .string(let text)? = value, text.count >= 10, Int64(text) == nil, date(text) != nil else {
+            return nil
+        }
+        return """
+            The value "\(text)" of \(name) is sent as a STRING. For a point in time, write \(name):TIMESTAMP.
+            """
+    }
+
+    private static func inferred(_ text: String, of name: String) throws(CommandError) -> FieldValue {
         // Only a text that the number prints as again is a number: 007 and 1_000 stay texts.
         if let number = Int64(text), String(number) == text { return .int64(number) }
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        if digits.first != "0", !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), Int64(text) == nil {
+            throw CommandError(
+                code: .usage,
+                message: "The number \(text) of the field \(name) does not fit into 64 bits.",
+                remedy: "Write \(name):STRING for a text, or \(name):DOUBLE for an approximate number."
+            )
+        }
         if text.contains("."), let number = finite(text),
             text.allSatisfy({ $0.isASCII && ($0.isNumber || ".-".contains($0)) })
         {
@@ -149,9 +168,11 @@ enum FieldText {
 
     private static func date(_ text: String) -> Date? {
         if let milliseconds = Int64(text) { return Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+        // The formats below read a beginning, and leave the rest of the text alone.
+        guard text.allSatisfy("0123456789-+:.TZ".contains) else { return nil }
         return (try? Date(text, strategy: Date.ISO8601FormatStyle()))
             ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()))
+            ?? (text.count == 10 ? try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()) : nil)
     }
 
     private static func location(_ text: String) -> Location? {

@@ -8,8 +8,9 @@ struct QueryCommand: AsyncParsableCommand {
         abstract: "Find the records of a type.",
         discussion: """
             A filter is a field, a comparator and a value: --filter 'rating > 3', --filter 'title BEGINS_WITH He', \
-            --filter 'tags LIST_CONTAINS swift', --filter 'place NEAR 59.9,10.7 within 5000', --filter 'when:TIMESTAMP >= 2026-01-01'. \
-            Several filters all have to hold. @created, @modified and @createdBy mean what every record has.
+            --filter 'tags LIST_CONTAINS swift', --filter 'place NEAR 59.9,10.7 within 5000', --filter 'when:TIMESTAMP >= 2026-01-01', \
+            --filter 'zip == "4"' for a text. Give --filter once for each condition; all have to hold. @created, @modified and \
+            @createdBy are system fields, which every record has.
             """
     )
 
@@ -29,7 +30,7 @@ struct QueryCommand: AsyncParsableCommand {
     )
     var sorts: [String] = []
 
-    @Option(help: ArgumentHelp("At most so many records.", valueName: "count"))
+    @Option(help: ArgumentHelp("The most records to print.", valueName: "count"))
     var limit: Int?
 
     @Option(help: ArgumentHelp("Records a page, 200 at most.", valueName: "count"))
@@ -50,12 +51,17 @@ struct QueryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let conditions = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
+        for condition in conditions {
+            guard let name = condition.fieldName else { continue }
+            Terminal.writeHint(FieldText.dateHint(for: condition.fieldValue, of: name))
+        }
         let query = Query(
             recordType: type,
-            filters: try filters.map { Filter(try QueryExpression.filter($0)) },
+            filters: conditions.map { Filter($0) },
             sorts: try sorts.map { Sort(try QueryExpression.sort($0)) }
         )
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output.format)
         var remaining = limit ?? .max
         let records = database.records(
@@ -87,7 +93,7 @@ struct LookupCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output.format)
         let results = try await database.fetch(
             names,

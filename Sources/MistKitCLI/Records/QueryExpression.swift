@@ -1,7 +1,9 @@
 import CloudKitModel
 import Foundation
 
-/// Filters and sorts as people type them: `rating > 3`, `title BEGINS_WITH He`, `tags LIST_CONTAINS swift`, `-rating`.
+/// Filters and sorts as people type them: `rating > 3`, `title begins_with He`, `tags list_contains swift`, `-rating`.
+///
+/// A filter is one condition. A value in quotation marks is a text, whatever is in it.
 enum QueryExpression {
     /// The signs for the comparators that have one; the others go by their name in the protocol.
     private static let signs: [(sign: String, comparator: QueryFilter.Comparator)] = [
@@ -20,7 +22,10 @@ enum QueryExpression {
     ///
     /// - Throws: ``CommandError`` that quotes the expression and says its form.
     static func filter(_ text: String) throws(CommandError) -> QueryFilter {
-        let (fieldText, comparator, valueText) = try parts(text)
+        let (fieldText, comparator, rawValue) = try parts(text)
+        let quotedText = quoted(rawValue)
+        if quotedText == nil { try refuseSecondCondition(in: rawValue, of: text) }
+        let valueText = quotedText ?? rawValue
         let (name, givenType) = FieldText.typedName(Substring(fieldText))
         if comparator == .near { return try near(name, valueText, in: text) }
         if name.hasPrefix("@") {
@@ -29,7 +34,8 @@ enum QueryExpression {
                 givenType ?? (system == .createdTimestamp || system == .modifiedTimestamp ? "TIMESTAMP" : "REFERENCE")
             return QueryFilter(system: system, comparator, try FieldText.value(valueText, type: type, of: name))
         }
-        let type = givenType.map { needsList(comparator) && !$0.hasSuffix("_LIST") ? $0 + "_LIST" : $0 }
+        let ownType = givenType ?? (quotedText == nil ? nil : "STRING")
+        let type = ownType.map { needsList(comparator) && !$0.hasSuffix("_LIST") ? $0 + "_LIST" : $0 }
         if needsList(comparator), type == nil {
             return QueryFilter(name, comparator, try inferredList(valueText, of: name))
         }
@@ -58,7 +64,7 @@ enum QueryExpression {
         let words = trimmed.split(separator: " ", maxSplits: 2)
         if words.count >= 2 {
             let name = words[1].uppercased()
-            let value = words.count == 3 ? unquoted(String(words[2])) : ""
+            let value = words.count == 3 ? words[2].trimmingCharacters(in: .whitespaces) : ""
             if let known = QueryFilter.Comparator.all.first(where: { $0.rawValue == name }) {
                 return (String(words[0]), known, value)
             }
@@ -73,7 +79,7 @@ enum QueryExpression {
             let value = trimmed[trimmed.index(start, offsetBy: sign.sign.count)...]
             return (
                 trimmed[..<start].trimmingCharacters(in: .whitespaces), sign.comparator,
-                unquoted(value.trimmingCharacters(in: .whitespaces))
+                value.trimmingCharacters(in: .whitespaces)
             )
         }
         throw CommandError(
@@ -84,11 +90,34 @@ enum QueryExpression {
         )
     }
 
-    private static func unquoted(_ text: String) -> String {
+    /// What stands between the quotation marks of a value; `nil` where it has none.
+    private static func quoted(_ text: String) -> String? {
         guard text.count >= 2, let first = text.first, first == text.last, first == "\"" || first == "'" else {
-            return text
+            return nil
         }
         return String(text.dropFirst().dropLast())
+    }
+
+    /// Refuses `rating > 3 AND title == x` and `a == b == c`: the rest would silently become part of the value.
+    private static func refuseSecondCondition(in value: String, of text: String) throws(CommandError) {
+        let words = value.split(separator: " ").map(String.init)
+        // "Salt and pepper" is a text; "3 and title == x" is not, and neither is anything with a conjunction in capitals.
+        let isJoined = words.indices.dropFirst().contains { index in
+            switch words[index] {
+            case "AND", "OR", "&&", "||": true
+            case "and", "or": (try? parts(words[(index + 1)...].joined(separator: " "))) != nil
+            default: false
+            }
+        }
+        guard isJoined || ["==", "!=", "<=", ">="].contains(where: value.contains) else { return }
+        throw CommandError(
+            code: .usage,
+            message: "The filter \"\(text)\" has more than one condition.",
+            remedy: """
+                Give --filter once for each condition; all have to hold, and CloudKit has no "or". \
+                Put quotation marks around a value that is a text: 'title == "this and that"'.
+                """
+        )
     }
 
     private static func needsList(_ comparator: QueryFilter.Comparator) -> Bool {
@@ -102,7 +131,8 @@ enum QueryExpression {
     }
 
     private static func near(_ name: String, _ text: String, in whole: String) throws(CommandError) -> QueryFilter {
-        let parts = text.components(separatedBy: " within ")
+        let parts = text.replacingOccurrences(of: " within ", with: " within ", options: .caseInsensitive)
+            .components(separatedBy: " within ")
         guard parts.count == 2, let metres = Double(parts[1].trimmingCharacters(in: .whitespaces)), metres > 0 else {
             throw CommandError(
                 code: .usage,

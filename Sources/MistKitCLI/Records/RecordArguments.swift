@@ -97,7 +97,7 @@ struct BatchOutcome {
     ///
     /// - Throws: `ExitCode.failure` when an item failed; its message has been written.
     mutating func finish() throws {
-        output.finish()
+        output.finish(emptyNote: failures == 0 ? "No records." : nil)
         guard failures == 0 else {
             Terminal.writeError("mistkit: \(failures) of \(failures + successes) failed.")
             throw ExitCode.failure

@@ -9,6 +9,8 @@ struct CreateCommand: AsyncParsableCommand {
         discussion: """
             A field is name=value or name:TYPE=value: --field title=Hello --field rating=4 --field when:TIMESTAMP=2026-01-31T12:00:00Z \
             --field tags:STRING_LIST=a,b. Without a type, 4 is an INT64, 4.5 a DOUBLE, all else a STRING. A type that ends in ! is encrypted.
+
+            With --from, --type is the type of the records that name none.
             """
     )
 
@@ -37,9 +39,14 @@ struct CreateCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard (type == nil) != (from == nil) else {
+        guard type != nil || from != nil else {
             throw ValidationError(
                 "Give --type with fields, or --from with a file: mistkit records create --type Note --field title=Hello"
+            )
+        }
+        guard from == nil || (name == nil && fields.isEmpty) else {
+            throw ValidationError(
+                "--name and --field describe one record; --from takes names and fields from the file."
             )
         }
     }
@@ -48,11 +55,13 @@ struct CreateCommand: AsyncParsableCommand {
         var records: [Record]
         if let from {
             records = try RecordInput.read(from: from)
+            for index in records.indices where records[index].recordType == nil { records[index].recordType = type }
         } else {
             var record = Record(recordType: type ?? "", recordName: name)
             for field in fields {
                 let (name, value) = try FieldText.assignment(field)
                 record[name] = value
+                Terminal.writeHint(FieldText.dateHint(for: value, of: name))
             }
             records = [record]
         }
@@ -61,7 +70,7 @@ struct CreateCommand: AsyncParsableCommand {
             records[index].recordChangeTag = nil
             records[index].zoneID = nil
         }
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output.format)
         let creations = records.map(RecordOperation.create)
         let results = try await database.modify(creations, inZone: zone.zoneID, atomic: atomic)
@@ -106,11 +115,14 @@ struct UpdateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let changes = try fields.map { (field) throws(CommandError) in try FieldText.assignment(field) }
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         let known = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
         var change = Record(recordType: known.recordType ?? "", recordName: name)
         change.recordChangeTag = tag ?? known.recordChangeTag
-        for (name, value) in changes { change[name] = value }
+        for (name, value) in changes {
+            change[name] = value
+            Terminal.writeHint(FieldText.dateHint(for: value, of: name))
+        }
         let updated =
             force
             ? try await database.forceUpdate(change, inZone: zone.zoneID)
@@ -143,7 +155,7 @@ struct DeleteCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try await Connection.open(connection).database
+        let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output.format)
         if force {
             for result in try await database.forceDelete(names, inZone: zone.zoneID) { try outcome.append(result) }

@@ -51,8 +51,8 @@ struct Connection {
     /// Opens the connection that flags, environment and configuration file describe.
     ///
     /// - Throws: ``CommandError`` that names the setting that is wrong.
-    static func open(_ options: ConnectionOptions, counter: RequestCounter? = nil) async throws -> Connection {
-        try await open(Settings.read(flags: options), logger: logger(verbose: options.verbose), counter: counter)
+    static func open(_ options: ConnectionOptions, counter: RequestCounter? = nil) throws -> Connection {
+        try open(Settings.read(flags: options), logger: logger(verbose: options.verbose), counter: counter)
     }
 
     static func open(_ settings: Settings, logger: Logger, counter: RequestCounter? = nil) throws -> Connection {

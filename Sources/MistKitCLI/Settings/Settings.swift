@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import StreamingJSON
 
 /// What the flags, the environment and the configuration file say together: flags first, then the environment, then the file.
 struct Settings: Sendable {
@@ -16,18 +17,12 @@ struct Settings: Sendable {
     /// The file that was read, nil where there was none.
     var configurationFile: String?
 
-    /// Names of the settings: in the file as written here, in the environment in upper case behind `MISTKIT_`.
-    private enum Key {
-        static let container = ConfigKey(["container"])
-        static let environment = ConfigKey(["environment"])
-        static let database = ConfigKey(["database"])
-        static let serverURL = ConfigKey(["serverURL"])
-        static let apiToken = ConfigKey(["apiToken"])
-        static let webAuthToken = ConfigKey(["webAuthToken"])
-        static let keyID = ConfigKey(["keyID"])
-        static let privateKey = ConfigKey(["privateKey"])
-        static let privateKeyFile = ConfigKey(["privateKeyFile"])
-        static let dataFolder = ConfigKey(["dataFolder"])
+    /// The names of the settings: in the file as written here, in the environment in upper case behind `MISTKIT_`.
+    fileprivate enum Key: String, CaseIterable {
+        case container, environment, database, serverURL, apiToken, webAuthToken, keyID, privateKey, privateKeyFile
+        case dataFolder
+
+        var isSecret: Bool { [.apiToken, .webAuthToken, .keyID, .privateKey].contains(self) }
     }
 
     /// Reads the settings behind the flags.
@@ -37,7 +32,7 @@ struct Settings: Sendable {
         flags: ConnectionOptions,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         folder: String = FileManager.default.currentDirectoryPath
-    ) async throws -> Settings {
+    ) throws -> Settings {
         let file = try configurationFile(flags.configurationFile ?? environment["MISTKIT_CONFIG"], folder: folder)
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "flags", values: flags.values),
@@ -45,35 +40,64 @@ struct Settings: Sendable {
                 AbsoluteConfigKey(["mistkit"] + key.components, context: key.context)
             },
         ]
-        if let file {
-            do {
-                let path = ConfigReader(
-                    provider: InMemoryProvider(values: [
-                        AbsoluteConfigKey(["filePath"]): ConfigValue(.string(file), isSecret: false)
-                    ])
-                )
-                providers.append(try await FileProvider<JSONSnapshot>(config: path))
-            } catch {
+        if let file { providers.append(try provider(of: file)) }
+        let reader = ConfigReader(providers: providers)
+        func value(_ key: Key) -> String? {
+            reader.string(forKey: ConfigKey([key.rawValue]), isSecret: key.isSecret)
+        }
+        return Settings(
+            container: value(.container),
+            environment: value(.environment),
+            database: value(.database),
+            serverURL: value(.serverURL),
+            apiToken: value(.apiToken),
+            webAuthToken: value(.webAuthToken),
+            keyID: value(.keyID),
+            privateKey: value(.privateKey),
+            privateKeyFile: value(.privateKeyFile),
+            dataFolder: value(.dataFolder),
+            configurationFile: file
+        )
+    }
+
+    /// Reads a configuration file.
+    ///
+    /// - Throws: ``CommandError`` when it is not a JSON object, or has a key that is not a setting or a value that is not a string.
+    private static func provider(of file: String) throws(CommandError) -> InMemoryProvider {
+        guard let data = FileManager.default.contents(atPath: file) else { throw .unreadable(file) }
+        let members: [String: JSONValue]
+        do {
+            members = try JSONReader.read([String: JSONValue].self, from: [UInt8](data))
+        } catch {
+            throw CommandError(
+                code: .usage,
+                message: "The configuration file \(file) cannot be read: \(error)",
+                remedy: "It has to be one JSON object, such as {\"container\": \"iCloud.com.example.app\"}."
+            )
+        }
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            guard let key = Key(rawValue: name) else { throw unknownKey(name, in: file) }
+            guard case .string(let text) = value else {
                 throw CommandError(
                     code: .usage,
-                    message: "The configuration file \(file) cannot be read: \(error).",
-                    remedy: "It has to be one JSON object, such as {\"container\": \"iCloud.com.example.app\"}."
+                    message: "The setting \"\(name)\" in \(file) is not a string.",
+                    remedy: "Put its value in quotation marks."
                 )
             }
+            values[AbsoluteConfigKey([name])] = ConfigValue(.string(text), isSecret: key.isSecret)
         }
-        let reader = ConfigReader(providers: providers)
-        return Settings(
-            container: reader.string(forKey: Key.container),
-            environment: reader.string(forKey: Key.environment),
-            database: reader.string(forKey: Key.database),
-            serverURL: reader.string(forKey: Key.serverURL),
-            apiToken: reader.string(forKey: Key.apiToken, isSecret: true),
-            webAuthToken: reader.string(forKey: Key.webAuthToken, isSecret: true),
-            keyID: reader.string(forKey: Key.keyID, isSecret: true),
-            privateKey: reader.string(forKey: Key.privateKey, isSecret: true),
-            privateKeyFile: reader.string(forKey: Key.privateKeyFile),
-            dataFolder: reader.string(forKey: Key.dataFolder),
-            configurationFile: file
+        return InMemoryProvider(name: file, values: values)
+    }
+
+    private static func unknownKey(_ name: String, in file: String) -> CommandError {
+        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+        let meant = Key.allCases.first { $0.rawValue.lowercased() == plain }
+        let all = Key.allCases.map(\.rawValue).joined(separator: ", ")
+        return CommandError(
+            code: .usage,
+            message: "The configuration file \(file) has the key \"\(name)\", which is not a setting.",
+            remedy: meant.map { "Write \"\($0.rawValue)\"." } ?? "The settings are \(all)."
         )
     }
 
@@ -97,20 +121,14 @@ struct Settings: Sendable {
 
 extension ConnectionOptions {
     fileprivate var values: [AbsoluteConfigKey: ConfigValue] {
-        let given: [(String, String?, Bool)] = [
-            ("container", container, false),
-            ("environment", environment, false),
-            ("database", database, false),
-            ("serverURL", serverURL, false),
-            ("apiToken", apiToken, true),
-            ("webAuthToken", webAuthToken, true),
-            ("keyID", keyID, true),
-            ("privateKeyFile", privateKeyFile, false),
-            ("dataFolder", dataFolder, false),
+        let given: [(Settings.Key, String?)] = [
+            (.container, container), (.environment, environment), (.database, database), (.serverURL, serverURL),
+            (.apiToken, apiToken), (.webAuthToken, webAuthToken), (.keyID, keyID), (.privateKeyFile, privateKeyFile),
+            (.dataFolder, dataFolder),
         ]
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        for case (let name, let value?, let isSecret) in given {
-            values[AbsoluteConfigKey([name])] = ConfigValue(.string(value), isSecret: isSecret)
+        for case (let key, let value?) in given {
+            values[AbsoluteConfigKey([key.rawValue])] = ConfigValue(.string(value), isSecret: key.isSecret)
         }
         return values
     }

@@ -6,7 +6,7 @@ import StreamingJSON
 private func write(_ zones: [Zone], as format: OutputFormat) throws {
     switch format {
     case .table:
-        guard !zones.isEmpty else { return }
+        guard !zones.isEmpty else { return Terminal.writeLine("No zones.") }
         var table = TextTable([
             .init(title: "zone"), .init(title: "owner"), .init(title: "atomic"), .init(title: "syncToken"),
         ])
@@ -60,7 +60,7 @@ struct CreateZoneCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try await Connection.open(connection).databaseOfZones()
+        let database = try Connection.open(connection).databaseOfZones()
         try write([try await database.createZone(name)], as: output.format)
     }
 }

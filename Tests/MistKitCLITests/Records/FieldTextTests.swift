@@ -12,7 +12,9 @@ struct FieldTextTests {
         ("rating=4", "rating", .int64(4)),
         ("rating=-4", "rating", .int64(-4)),
         ("zip=01234", "zip", .string("01234")),
-        ("big=99999999999999999999", "big", .string("99999999999999999999")),
+        ("big=9223372036854775807", "big", .int64(.max)),
+        ("big:STRING=99999999999999999999", "big", .string("99999999999999999999")),
+        ("card=00009999999999999999999", "card", .string("00009999999999999999999")),
         ("score=4.5", "score", .double(4.5)),
         ("word=nan", "word", .string("nan")),
         ("zip:STRING=4", "zip", .string("4")),
@@ -37,17 +39,29 @@ struct FieldTextTests {
     @Test(arguments: [
         ("title", "The field \"title\" has no value."),
         ("=x", "The field \"=x\" has no name."),
-        ("n:INT64=x", "\"x\" is no INT64, which the field n is to be."),
-        ("n:DOUBLE=inf", "\"inf\" is no DOUBLE, which the field n is to be."),
-        ("n:TIMESTAMP=yesterday", "\"yesterday\" is no TIMESTAMP, which the field n is to be."),
-        ("n:LOCATION=91,0", "\"91,0\" is no LOCATION, which the field n is to be."),
-        ("n:INT64_LIST=1,x", "\"1,x\" is no INT64_LIST, which the field n is to be."),
-        ("n:NUMBER=1", "There is no type NUMBER, which the field n is to be."),
+        ("n=99999999999999999999", "The number 99999999999999999999 of the field n does not fit into 64 bits."),
+        ("n=-9223372036854775809", "The number -9223372036854775809 of the field n does not fit into 64 bits."),
+        ("n:INT64=x", "\"x\" is not a valid INT64, the type of the field n."),
+        ("n:DOUBLE=inf", "\"inf\" is not a valid DOUBLE, the type of the field n."),
+        ("n:TIMESTAMP=yesterday", "\"yesterday\" is not a valid TIMESTAMP, the type of the field n."),
+        ("n:TIMESTAMP=2026-01-31 noon", "\"2026-01-31 noon\" is not a valid TIMESTAMP, the type of the field n."),
+        ("n:TIMESTAMP=2026-01-3112", "\"2026-01-3112\" is not a valid TIMESTAMP, the type of the field n."),
+        ("n:LOCATION=91,0", "\"91,0\" is not a valid LOCATION, the type of the field n."),
+        ("n:INT64_LIST=1,x", "\"1,x\" is not a valid INT64_LIST, the type of the field n."),
+        ("n:NUMBER=1", "The field n has the type NUMBER, which does not exist."),
     ]) func saysWhatIsWrongWithAnArgument(_ argument: String, message: String) {
         let error = #expect(throws: CommandError.self) { try FieldText.assignment(argument) }
         #expect(error?.message == message)
         #expect(error?.code == .usage)
         #expect(error?.remedy?.isEmpty == false)
+    }
+
+    @Test(arguments: [
+        ("when=2026-01-31", true), ("when=2026-01-31T12:00:00Z", true), ("when:TIMESTAMP=2026-01-31", false),
+        ("when=1795250405932", false), ("title=January", false), ("title=2026-01-31 was a Saturday", false),
+    ]) func hintsAtTheTypeOfADate(_ argument: String, hasHint: Bool) throws {
+        let (name, value) = try FieldText.assignment(argument)
+        #expect((FieldText.dateHint(for: value, of: name) != nil) == hasHint)
     }
 
     @Test func showsEveryKindOfValueOnOneLine() {

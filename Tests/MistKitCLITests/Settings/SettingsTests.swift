@@ -16,7 +16,7 @@ struct SettingsTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         if let file { try Data(file.utf8).write(to: folder.appendingPathComponent("mistkit.json")) }
-        return try await Settings.read(flags: .parse(flags), environment: environment, folder: folder.path)
+        return try Settings.read(flags: .parse(flags), environment: environment, folder: folder.path)
     }
 
     @Test func takesFlagsBeforeTheEnvironmentBeforeTheFile() async throws {
@@ -53,6 +53,16 @@ struct SettingsTests {
         #expect(missing?.message == "There is no configuration file nowhere.json.")
         let broken = await #expect(throws: CommandError.self) { try await settings(file: "{") }
         #expect(broken?.message.contains("mistkit.json cannot be read") == true)
+    }
+
+    @Test(arguments: [
+        (#"{"contaner": "c"}"#, #"has the key "contaner", which is not a setting."#, "The settings are container,"),
+        (#"{"api_token": "c"}"#, #"has the key "api_token", which is not a setting."#, #"Write "apiToken"."#),
+        (#"{"container": 1}"#, "is not a string.", "Put its value in quotation marks."),
+    ]) func refusesAConfigurationFileWithAMistake(_ file: String, message: String, remedy: String) async throws {
+        let error = await #expect(throws: CommandError.self) { try await settings(file: file) }
+        #expect(error?.message.contains(message) == true)
+        #expect(error?.remedy?.contains(remedy) == true)
     }
 
     @Test(arguments: [
