@@ -40,6 +40,14 @@ public struct ZoneID: Hashable, Sendable {
     }
 }
 
+extension ZoneID: CustomStringConvertible {
+    /// The zone's name, and its owner where that is another user: `Notes`, `Notes of _a1b2`.
+    public var description: String {
+        guard let owner, owner != "_defaultOwner" else { return zoneName }
+        return "\(zoneName) of \(owner)"
+    }
+}
+
 /// The kind of a zone, `zoneType` of a zone ID. Not all values are known.
 public struct ZoneType: OpenString {
     /// The spelling on the wire.

@@ -36,7 +36,7 @@ struct ObservabilityTests {
     @Test func aLoggerOfTheServicesOwn() async throws {
         try await withCloudKitEmulator { emulator in
             var logger = Logger(label: "com.example.notes.cloudkit")
-            logger.logLevel = .info
+            logger.logLevel = .debug
             let service = CloudKitService(
                 containerIdentifier: emulator.containerIdentifier,
                 apiToken: emulator.apiToken,

@@ -5,11 +5,17 @@ import StreamingJSON
 extension CloudKitError {
     /// Reads a response that is no success. Its body should be one error dictionary; what proxies, load balancers and
     /// sign-in pages send instead is told apart by status and content type.
-    init(_ response: HTTPResponse, body: [UInt8]) {
+    ///
+    /// - Parameters:
+    ///   - response: The head of the response.
+    ///   - body: Its body.
+    ///   - target: What the request was sent to, which the message names where it matters.
+    init(_ response: HTTPResponse, body: [UInt8], from target: RequestTarget?) {
         if let dictionary = try? JSONReader.read(ErrorResponse.self, from: body),
             dictionary.serverErrorCode != .unknownError
         {
             self.init(dictionary)
+            message = Self.advice(for: code, from: target)
         } else {
             self = Self.withoutDictionary(response, body: body)
         }
@@ -70,23 +76,32 @@ extension CloudKitError {
     private static let slowDown = "Send fewer requests, or bigger batches, and wait as long as retryAfter says."
 
     /// The likely cause of a code of the service, and the way out.
-    static func advice(for code: Code) -> String {
+    ///
+    /// - Parameters:
+    ///   - code: The code.
+    ///   - target: What the request was sent to; `nil` where that is not known.
+    static func advice(for code: Code, from target: RequestTarget? = nil) -> String {
         switch code {
+        case .zoneNotFound where target?.scope == .public:
+            "The public database has no custom zones. Leave the zone out, or use the private database."
         case .accessDenied:
             """
             The caller may not do this. Grant the permission to the role in the schema: _icloud for signed-in people \
             and server keys, _creator for a record's owner, _world for everybody.
             """
         case .atomicError:
-            "Nothing of the atomic batch was stored, because one of its operations failed. Mend that one, or send atomic: false."
+            "Nothing of the atomic batch was stored, because one of its operations failed. Fix that operation, or send atomic: false."
         case .authenticationFailed:
             """
-            The credentials were refused. Check that the token or key is registered for this container and this \
-            environment, that a key's public half is the one in the console, and that the clock is right; server keys \
-            reach the public database only.
+            The credentials were refused\(target.map { " for \($0)" } ?? ""). Check that the token or key is registered for \
+            this container and this environment, that a key's public half is the one in the console, and that the clock is \
+            right; server keys reach the public database only.
             """
         case .authenticationRequired:
-            "A person must sign in, at the address in redirectURL; go on with the web authentication token that this gives."
+            """
+            A user must sign in\(target.map { " to \($0)" } ?? ""), at the address in redirectURL. Continue with the web \
+            authentication token that the sign-in returns.
+            """
         case .badRequest:
             "The service does not take the request as it is. Compare types, names and indexes with the schema."
         case .conflict:

@@ -46,7 +46,7 @@ struct FailureMiddleware: ClientMiddleware {
             throw error
         }
         if response.status.kind == .successful { return (response, HTTPBody(bytes)) }
-        var error = CloudKitError(response, body: bytes)
+        var error = CloudKitError(response, body: bytes, from: RequestTarget(request, baseURL: baseURL))
         error.operation = operationID
         throw FailedResponse(response: response, error: error)
     }

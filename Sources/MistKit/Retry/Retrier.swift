@@ -43,13 +43,13 @@ struct Retrier: Sendable {
     /// Waits for another attempt.
     func wait(_ delay: Duration, after error: CloudKitError, attempt: Int) async throws(CloudKitError) {
         let operation = error.operation ?? "-"
-        logger.info(
+        logger.debug(
             "CloudKit request failed and will be sent again",
             metadata: [
                 "operation": "\(operation)",
                 "attempt": "\(attempt)",
                 "code": "\(error.code)",
-                "delay": "\(delay)",
+                "delay": "\(delay.inSeconds)",
                 "request": "\(error.requestUUID ?? "-")",
             ]
         )
@@ -66,7 +66,7 @@ struct Retrier: Sendable {
             }
             logger.debug(
                 "CloudKit request waits, as the service throttles the container",
-                metadata: ["operation": "\(operation)", "delay": "\(delay)"]
+                metadata: ["operation": "\(operation)", "delay": "\(delay.inSeconds)"]
             )
             try await sleep(delay, operation: operation)
         }
@@ -146,6 +146,15 @@ extension CloudKitError {
         error.retryAfter = remaining
         error.attempts = attempts
         return error
+    }
+}
+
+extension Duration {
+    /// The duration in seconds with milliseconds, for people: `0.032 s`.
+    var inSeconds: String {
+        let milliseconds = (components.attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
+        let whole = components.seconds + milliseconds / 1000
+        return "\(whole).\(String(1000 + milliseconds % 1000).dropFirst()) s"
     }
 }
 

@@ -26,9 +26,10 @@ struct FailureTests {
         #expect(error.item == nil)
         #expect(
             error.description == """
-                AUTHENTICATION_REQUIRED (HTTP 421) in queryRecords: A person must sign in, at the address in \
-                redirectURL; go on with the web authentication token that this gives. The service said: request needs \
-                authorization. It may be tried again in 1.5 seconds. [request 4f02f7aa-fbb5-4cf8-ae8e-4dd463793841]
+                AUTHENTICATION_REQUIRED (HTTP 421) in queryRecords: A user must sign in to the container \
+                iCloud.com.example.app (development) at api.apple-cloudkit.com, at the address in redirectURL. Continue \
+                with the web authentication token that the sign-in returns. The service said: request needs authorization.\
+                 It may be tried again in 1.5 seconds. [request 4f02f7aa-fbb5-4cf8-ae8e-4dd463793841]
                 """
         )
     }
@@ -133,8 +134,40 @@ struct FailureTests {
             .internalError, .notFound, .quotaExceeded, .throttled, .tryAgainLater, .uniqueFieldError,
             .validatingReferenceError, .zoneNotFound, .zoneBusy, .changeTokenExpired, .limitExceeded,
         ]
-        #expect(Set(known.map(CloudKitError.advice)).count == known.count)
-        #expect(!known.map(CloudKitError.advice).contains(unknown))
+        #expect(Set(known.map { CloudKitError.advice(for: $0) }).count == known.count)
+        #expect(!known.map { CloudKitError.advice(for: $0) }.contains(unknown))
+    }
+
+    @Test(arguments: [
+        (
+            "/database/1/iCloud.com.example/production/public/records/query?ckAPIToken=x", "https://api.example.com",
+            "the container iCloud.com.example (production) at api.example.com", DatabaseScope?.some(.public)
+        ),
+        (
+            "/device/1/iCloud.com.example/development/tokens/create", "http://127.0.0.1:8181",
+            "the container iCloud.com.example (development) at 127.0.0.1:8181", nil
+        ),
+    ]) func theTargetIsReadFromTheRequest(path: String, server: String, description: String, scope: DatabaseScope?)
+        throws
+    {
+        let server = try #require(URL(string: server))
+        let target = try #require(
+            RequestTarget(HTTPRequest(method: .post, scheme: nil, authority: nil, path: path), baseURL: server)
+        )
+        #expect(target.description == description)
+        #expect(target.scope == scope)
+        let refused = CloudKitError.advice(for: .authenticationFailed, from: target)
+        #expect(refused.contains("refused for \(description)."))
+        #expect(CloudKitError.advice(for: .authenticationRequired, from: target).contains("sign in to \(description)"))
+        let zone = CloudKitError.advice(for: .zoneNotFound, from: target)
+        #expect(zone.contains("has no custom zones") == (scope == .public))
+    }
+
+    @Test(arguments: ["/records/query", "/", "/assets/1/2/3/4"]) func otherAddressesHaveNoTarget(path: String) throws {
+        let server = try #require(URL(string: "https://api.example.com"))
+        #expect(
+            RequestTarget(HTTPRequest(method: .post, scheme: nil, authority: nil, path: path), baseURL: server) == nil
+        )
     }
 
     // MARK: -

@@ -21,9 +21,9 @@ struct LoggingTests {
                 trace CloudKit request attempt=1 bytes=2 host=api.apple-cloudkit.com method=POST operation=queryRecords \
                 path=/database/1/iCloud.com.example.app/development/public/records/query
                 """,
-                "debug CloudKit answered attempt=1 bytes=2 duration=0.0 seconds operation=queryRecords request=u1 status=200",
+                "debug CloudKit answered attempt=1 bytes=2 duration=0.000 s operation=queryRecords request=u1 status=200",
                 """
-                debug CloudKit request failed attempt=1 code=NOT_FOUND duration=0.0 seconds operation=queryRecords request=u2 \
+                debug CloudKit request failed attempt=1 code=NOT_FOUND duration=0.000 s operation=queryRecords request=u2 \
                 status=404
                 """,
             ]

@@ -1,0 +1,38 @@
+import HTTPTypes
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a request was sent to, as far as its address says: for the texts of errors.
+struct RequestTarget: Hashable {
+    var server: String
+    var container: String
+    var environment: String
+    /// The database; `nil` for the operations of a container, such as `tokens/create`.
+    var scope: DatabaseScope?
+
+    /// Reads `/database/1/<container>/<environment>/<database>/…`, or `/device/1/<container>/<environment>/…`.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its path may have a query.
+    ///   - baseURL: The server.
+    /// - Returns: `nil` where the path is not one of the service's.
+    init?(_ request: HTTPRequest, baseURL: URL) {
+        let path = request.path?.prefix { $0 != "?" } ?? ""
+        let parts = path.split(separator: "/").map(String.init)
+        guard parts.count >= 4, parts[0] == "database" || parts[0] == "device" else { return nil }
+        let port = baseURL.port.map { ":\($0)" } ?? ""
+        server = (baseURL.host ?? "") + port
+        container = parts[2]
+        environment = parts[3]
+        scope = parts.count > 4 && parts[0] == "database" ? DatabaseScope(rawValue: parts[4]) : nil
+    }
+}
+
+extension RequestTarget: CustomStringConvertible {
+    /// `the container iCloud.com.example.app (development) at api.apple-cloudkit.com`
+    var description: String { "the container \(container) (\(environment)) at \(server)" }
+}
