@@ -74,6 +74,7 @@ import Synchronization
 /// - ``registerContainer(_:)``
 /// - ``registerAPIToken(_:for:)``
 /// - ``registerServerKey(_:for:)``
+/// - ``registeredServerKeyIDs(for:)``
 /// - ``createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``
 /// - ``issueWebAuthToken(for:container:keepsSignedIn:)``
 /// - ``setSignInCallback(_:ofAPIToken:for:)``

@@ -1,3 +1,5 @@
+import CloudKitEmulator
+import Foundation
 import MistKit
 
 /// Why a command ended without doing its work: a sentence on what was wrong, a sentence on what to do, and the exit code.
@@ -34,6 +36,15 @@ extension CommandError {
             message: "The file \(path) cannot be read.",
             remedy: "Check the path and its permissions."
         )
+    }
+
+    /// What went wrong underneath, in the words of the operating system or the emulator, without types and domains.
+    static func reason(of error: any Error) -> String {
+        if let error = error as? EmulatorError { return error.reason }
+        let error = error as NSError
+        let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
+        guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
+        return String(cString: strerror(Int32(cause.code)))
     }
 
     /// The client's error in the words of the command line.

@@ -192,6 +192,18 @@ struct CommandTests {
         #expect(outcome.errors.contains("The public database has no custom zones."))
     }
 
+    @Test func aFolderThatCannotBeUsedIsNotToBeRemoved() throws {
+        let outcome = try mistkit("zones", "list", "--data-folder", "/dev/null/data")
+        #expect(outcome.status == 1)
+        #expect(
+            outcome.errors == """
+                mistkit: The embedded emulator cannot use the folder /dev/null/data: Not a directory.
+                  Check its permissions, or name another folder with --data-folder.
+
+                """
+        )
+    }
+
     @Test func keysAreMadeOnceAndForTheirOwnerAlone() throws {
         let made = try mistkit("auth", "keygen", "--output", "key.pem")
         #expect(made.status == 0)

@@ -89,6 +89,20 @@ extension CloudKitEmulator {
         return keyID
     }
 
+    /// The IDs of the server-to-server keys that are registered for a container, in alphabetical order.
+    ///
+    /// - Parameter container: The container's identifier.
+    /// - Throws: An ``EmulatorError`` when the storage fails.
+    public func registeredServerKeyIDs(for container: String) throws -> [String] {
+        try read { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT DISTINCT id FROM server_key WHERE container = ? ORDER BY id",
+                arguments: [container]
+            )
+        }
+    }
+
     /// Verifies a signature, and returns the ID of the key that made it.
     ///
     /// The message is `date:base64(SHA-256 of the body):subpath`. For an empty body some clients sign an empty hash part,

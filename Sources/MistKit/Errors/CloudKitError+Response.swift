@@ -121,7 +121,7 @@ extension CloudKitError {
         case .validatingReferenceError:
             "A reference with the action VALIDATE needs its target: save the target first, and delete it last."
         case .zoneNotFound:
-            "There is no such zone for this person. Create it first; if it was deleted, forget its records and change token."
+            "The zone does not exist for this user. Create it first; if it was deleted, discard its records and change token."
         case .changeTokenExpired:
             "The change token is too old. Forget what was fetched with it and start without a token."
         case .limitExceeded: "The request holds too much. Send it in smaller parts."

@@ -34,7 +34,7 @@ struct EmulatorCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("public-key"),
         help: ArgumentHelp(
-            "A server-to-server key's public half in PEM, to be registered; may be given more than once.",
+            "The public key of a server-to-server key in PEM, as `mistkit auth keygen` prints it; may be given more than once.",
             valueName: "file"
         )
     )
@@ -65,11 +65,11 @@ struct EmulatorCommand: AsyncParsableCommand {
                 throw CommandError.unreadable(path)
             }
             do {
-                return (path, try embedded.emulator.registerServerKey(.pem(text), for: container))
+                return (path: path, id: try embedded.emulator.registerServerKey(.pem(text), for: container))
             } catch {
                 throw CommandError(
                     code: .data,
-                    message: "\(path) is no public key on the curve P-256 in PEM.",
+                    message: "\(path) is not a public key on the curve P-256 in PEM.",
                     remedy: "`mistkit auth keygen` prints one; so does `openssl ec -in private.pem -pubout`."
                 )
             }
@@ -83,10 +83,23 @@ struct EmulatorCommand: AsyncParsableCommand {
         } catch let error as EmulatorError {
             throw CommandError(code: .usage, message: "--sign-in-callback: \(error.reason).")
         }
-        let token = try embedded.webAuthToken()
+        let knownKeys = try embedded.emulator.registeredServerKeyIDs(for: container)
+        let greeting = EmulatorGreeting(
+            container: embedded.container,
+            dataFolder: embedded.folder,
+            userRecordName: embedded.account.userRecordName,
+            apiToken: embedded.account.apiToken,
+            webAuthToken: try embedded.webAuthToken(),
+            tokenExpires: Date(
+                timeIntervalSinceNow: embedded.emulator.configuration.webAuthTokens.keptSignedInLifetime
+            ),
+            keys: keys,
+            earlierKeyIDs: knownKeys.filter { id in !keys.contains { $0.id == id } },
+            signInCallback: signInCallback
+        )
         do {
             try await embedded.server.run(host: host, port: port) { address in
-                Terminal.writeLine(greeting(address, embedded, token: token, keys: keys))
+                Terminal.writeLine(greeting.text(at: address))
             }
         } catch {
             throw CommandError(
@@ -96,33 +109,5 @@ struct EmulatorCommand: AsyncParsableCommand {
                     "Where another program has the port, --port 0 takes a free one; --host names an interface of this machine."
             )
         }
-    }
-
-    private func greeting(
-        _ address: URL,
-        _ embedded: EmbeddedEmulator,
-        token: String,
-        keys: [(path: String, id: String)]
-    ) -> String {
-        var lines = [
-            "CloudKit Web Services at \(address.absoluteString)",
-            "  container   \(embedded.container), development and production",
-            "  data        \(embedded.folder)/emulator.sqlite",
-            "  user        \(embedded.account.userRecordName)",
-        ]
-        for key in keys { lines.append("  key         \(key.id)  (\(key.path))") }
-        lines += [
-            "",
-            "For another terminal:",
-            "  export MISTKIT_SERVER_URL=\(address.absoluteString)",
-            "  export MISTKIT_CONTAINER=\(embedded.container)",
-            "  export MISTKIT_API_TOKEN=\(embedded.account.apiToken)",
-            "  export MISTKIT_WEB_AUTH_TOKEN='\(token)'",
-            "or, in place of the last, to be somebody else:",
-            "  mistkit auth sign-in" + (signInCallback.map { " --callback \($0)" } ?? ""),
-            "",
-            "Ctrl-C stops it.",
-        ]
-        return lines.joined(separator: "\n")
     }
 }

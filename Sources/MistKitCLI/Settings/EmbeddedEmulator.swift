@@ -43,13 +43,13 @@ struct EmbeddedEmulator {
         } catch {
             throw CommandError(
                 code: .failure,
-                message: "The embedded emulator cannot use the folder \(folder): \(error)",
-                remedy: "Name another folder with --data-folder, or remove that one to begin afresh."
+                message: "The embedded emulator cannot use the folder \(folder): \(CommandError.reason(of: error)).",
+                remedy: "Check its permissions, or name another folder with --data-folder."
             )
         }
     }
 
-    /// A token of the folder's user, good for two weeks.
+    /// A token of the folder's user, for two weeks.
     func webAuthToken() throws -> String {
         try emulator.issueWebAuthToken(for: account.userRecordName, keepsSignedIn: true)
     }
@@ -68,7 +68,8 @@ struct EmbeddedEmulator {
                 throw CommandError(
                     code: .data,
                     message: "\(path) cannot be read: \(error)",
-                    remedy: "Remove the folder \(folder) to begin afresh."
+                    remedy:
+                        "Repair the file, or name another folder with --data-folder. Its records belong to the user in that file."
                 )
             }
         }
