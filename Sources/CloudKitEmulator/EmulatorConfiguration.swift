@@ -230,6 +230,9 @@ extension EmulatorConfiguration {
         /// The code for a server-to-server key on a private or shared database. Default: `AUTHENTICATION_FAILED`, which
         /// is what the `users` endpoints were seen to answer.
         public var serverKeyOnPrivateDatabase = ServerErrorCode.authenticationFailed
+        /// The code for a record of more than ``Limits-swift.struct/recordSize`` bytes. Default: `LIMIT_EXCEEDED`, as in Apple's framework;
+        /// no source says what the service answers.
+        public var oversizedRecord = ServerErrorCode(rawValue: "LIMIT_EXCEEDED")
         /// The code for a share of a record that does not exist; its reason is known. Default: `BAD_REQUEST`.
         public var shareOfMissingRecord = ServerErrorCode.badRequest
         /// The code of a short GUID that no share has. Default: `NOT_FOUND`.

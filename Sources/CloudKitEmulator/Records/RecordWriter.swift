@@ -114,7 +114,10 @@ extension RecordWriter {
         let body = try RecordRow.body(of: draft.content)
         let (size, limit) = (draft.content.sizeWithoutAssets, emulator.configuration.limits.recordSize)
         guard size <= limit else {
-            throw EmulatorError.badRequest("record '\(name)' has \(size) bytes; at most \(limit) are allowed")
+            throw EmulatorError(
+                emulator.configuration.unsettled.oversizedRecord,
+                "record '\(name)' has \(size) bytes; at most \(limit) are allowed"
+            )
         }
 
         // From here on nothing is refused.

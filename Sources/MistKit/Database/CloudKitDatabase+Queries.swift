@@ -25,8 +25,9 @@ extension CloudKitDatabase {
     ///   - zone: The zone to look in; the default zone when `nil`.
     ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
-    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
-    ///   - marker: Where to go on: the ``RecordPage/marker`` of a page of the same query.
+    ///   - pageSize: The most records in a page. The service returns at most 200, and 200 when this is `nil`.
+    ///   - marker: Where to continue: the ``RecordPage/marker`` of a page of the same query, with the same values. A filter on the
+    ///     present time, such as `.now`, is another query each time, and the service refuses the marker.
     /// - Returns: The records, not fetched yet.
     public func records(
         matching query: Query<Record>,
@@ -74,8 +75,9 @@ extension CloudKitDatabase {
     ///   - zone: The zone to look in; the default zone when `nil`.
     ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
-    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
-    ///   - marker: Where to go on: the ``RecordPage/marker`` of a page of the same query.
+    ///   - pageSize: The most records in a page. The service returns at most 200, and 200 when this is `nil`.
+    ///   - marker: Where to continue: the ``RecordPage/marker`` of a page of the same query, with the same values. A filter on the
+    ///     present time, such as `.now`, is another query each time, and the service refuses the marker.
     /// - Returns: The records, not fetched yet.
     public func records<Model: CloudKitRecord>(
         matching query: Query<Model>,
@@ -130,8 +132,13 @@ extension CloudKitDatabase {
                         )
                     )
                 )
-                let reply = try await service.capturedReply(to: "queryRecords") { client in
-                    try await client.queryRecords(input).ok.headers.xAppleRequestUUID
+                let reply: CapturedReply
+                do throws(CloudKitError) {
+                    reply = try await service.capturedReply(to: "queryRecords") { client in
+                        try await client.queryRecords(input).ok.headers.xAppleRequestUUID
+                    }
+                } catch {
+                    throw error.naming(recordQuery.comparedFields).refusing(marker: marker)
                 }
                 return RecordSequence.Arrival(marker: whole(continuationMarker(atEdgeOf: reply.bytes))) {
                     () throws(CloudKitError) in

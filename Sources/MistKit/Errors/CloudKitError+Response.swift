@@ -124,7 +124,8 @@ extension CloudKitError {
             "The zone does not exist for this user. Create it first; if it was deleted, discard its records and change token."
         case .changeTokenExpired:
             "The change token is too old. Forget what was fetched with it and start without a token."
-        case .limitExceeded: "The request holds too much. Send it in smaller parts."
+        case .limitExceeded:
+            "The request or the record is too large. Send fewer records at a time; keep what makes a record large in an asset."
         default: "The service refused the request, with a code that this version of MistKit does not know."
         }
     }

@@ -214,6 +214,9 @@ public struct RecordPage<Model: Sendable>: Sendable {
     public var results: [Result<Model, CloudKitError>]
 
     /// Where the next page begins, to be passed as `startingAt`; `nil` when this is the last one.
+    ///
+    /// It belongs to the query that returned the page: the same type, filters, sorts and zone, with the same values. Keep the
+    /// value of a filter on the present time, such as `.now`, together with the marker.
     public var marker: String?
 }
 

@@ -94,7 +94,7 @@ struct BatchTests {
         let large = FieldValue.bytes(Data(count: 1_100_000))
         let fitting = FieldValue.bytes(Data(count: 900_000))
         let results = try world.modify(.note(.create, "a", ["d": large]), .note(.create, "b", ["d": fitting]))
-        #expect(results[0] == "a! BAD_REQUEST record 'a' has 1100001 bytes; at most 1048576 are allowed")
+        #expect(results[0] == "a! LIMIT_EXCEEDED record 'a' has 1100001 bytes; at most 1048576 are allowed")
         #expect(results[1].hasPrefix("b@1 "))
         #expect(try world.contents().count == 1)
     }
