@@ -23,7 +23,7 @@ struct AddFeed: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let service = try Identities.fromTheEnvironment()
+            let service = try CloudKitService.fromEnvironment()
             print(try await add(to: service.publicDatabase))
         } catch let error as CloudKitError {
             throw ExitCode(explaining: error)

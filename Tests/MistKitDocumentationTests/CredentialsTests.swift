@@ -46,8 +46,11 @@ enum Identities {
         let server = try CloudKitService(containerIdentifier: container, keyID: id, privateKeyPEM: pem)
         return [service, server]
     }
+}
 
-    static func fromTheEnvironment() throws -> CloudKitService {
+extension CloudKitService {
+    /// The service of this program: key ID and private key are in the environment.
+    static func fromEnvironment() throws -> CloudKitService {
         let environment = ProcessInfo.processInfo.environment
         guard let keyID = environment["CLOUDKIT_KEY_ID"], let key = environment["CLOUDKIT_PRIVATE_KEY"] else {
             throw CloudKitError(

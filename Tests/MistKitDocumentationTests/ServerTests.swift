@@ -61,7 +61,7 @@ func answering<Output>(
 
 /// What the program does when it starts.
 func serve() async throws {
-    let service = try Identities.fromTheEnvironment()
+    let service = try CloudKitService.fromEnvironment()
     let app = Application(router: feedRouter(service), configuration: .init(address: .hostname("0.0.0.0", port: 8080)))
     try await app.runService()
 }
