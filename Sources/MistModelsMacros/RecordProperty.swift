@@ -30,7 +30,7 @@ struct RecordProperty {
         // A private type may be a private property's, and the field set is a type of its own.
         let access = access.map { $0 == "private" ? "fileprivate " : "\($0) " } ?? ""
         let kind = isEncrypted ? "EncryptedRecordField" : "RecordField"
-        return "\(access)let \(name) = MistKit.\(kind)<\(storedType)>(\"\(field)\"\(argument))"
+        return "\(access)let \(name) = MistKit.\(kind)(\"\(field)\", of: \(storedType).self\(argument))"
     }
 
     /// The variable that the value is read into.

@@ -35,12 +35,12 @@ struct ExpansionTests {
 
                 extension User: MistKit.CloudKitRecord {
                     struct Fields: MistKit.RecordFieldSet {
-                        let givenName = MistKit.RecordField<String>("firstName")
-                        let age = MistKit.RecordField<Int>("age")
-                        let tags = MistKit.RecordField<[String]>("tags")
-                        let score = MistKit.RecordField<Swift.Double>("score")
-                        fileprivate let note = MistKit.EncryptedRecordField<String>("secret")
-                        let settings = MistKit.RecordField<MistKit.JSONText<[String: Int]>>("settings", indexes: [.queryable])
+                        let givenName = MistKit.RecordField("firstName", of: String.self)
+                        let age = MistKit.RecordField("age", of: Int.self)
+                        let tags = MistKit.RecordField("tags", of: [String].self)
+                        let score = MistKit.RecordField("score", of: Swift.Double.self)
+                        fileprivate let note = MistKit.EncryptedRecordField("secret", of: String.self)
+                        let settings = MistKit.RecordField("settings", of: MistKit.JSONText<[String: Int]>.self, indexes: [.queryable])
                     }
                     static let recordType: Swift.String = "User"
                     static let fields: Fields = Fields()
@@ -118,8 +118,8 @@ struct ExpansionTests {
 
                 extension Place: MistKit.CloudKitRecord {
                     public struct Fields: MistKit.RecordFieldSet {
-                        public let latitude = MistKit.RecordField<Double>("latitude")
-                        public let longitude = MistKit.RecordField<Double>("longitude")
+                        public let latitude = MistKit.RecordField("latitude", of: Double.self)
+                        public let longitude = MistKit.RecordField("longitude", of: Double.self)
                     }
                     public static let recordType: Swift.String = "Place"
                     public static let fields: Fields = Fields()

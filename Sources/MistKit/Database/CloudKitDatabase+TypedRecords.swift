@@ -252,6 +252,56 @@ extension CloudKitDatabase {
         return zip(results, records).map { result, record in result.map { _ in record } }
     }
 
+    // MARK: Plain models
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    public func update<Model: CloudKitRecord>(_ model: Model, inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    public func update<Model: CloudKitRecord>(_ model: [Model], inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    public func replace<Model: CloudKitRecord>(_ model: Model, inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    public func replace<Model: CloudKitRecord>(_ model: [Model], inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    public func delete<Model: CloudKitRecord>(_ model: Model, inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    public func delete<Model: CloudKitRecord>(_ model: [Model], inZone zone: ZoneID? = nil) async throws {}
+
     // MARK: What they have in common
 
     /// Sends an operation for each record that needs one.

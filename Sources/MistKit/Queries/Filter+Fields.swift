@@ -264,66 +264,6 @@ public func != <Model: CloudKitRecord>(field: FieldPath<Model, Reference>, recor
     FieldCondition(Model.fields[keyPath: field], .notEquals, .reference(Reference(recordName: recordName)))
 }
 
-/// Places are not compared: no two measurements are the same.
-@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
-public func == <Model: CloudKitRecord>(field: FieldPath<Model, Location>, value: Location) -> FieldCondition<Model> {
-    FieldCondition(Model.fields[keyPath: field], .equals, .location(value))
-}
-
-/// Files are not compared.
-@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
-public func == <Model: CloudKitRecord>(field: FieldPath<Model, Asset>, value: Asset) -> FieldCondition<Model> {
-    FieldCondition(Model.fields[keyPath: field], .equals, .asset(value))
-}
-
-/// An absent value is not compared.
-@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
-public func == <Model: CloudKitRecord, Value: FieldStorable>(
-    field: FieldPath<Model, Value>,
-    value: _OptionalNilComparisonType
-) -> FieldCondition<Model> {
-    FieldCondition(Model.fields[keyPath: field], .equals, .null)
-}
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func == <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> {
-    FieldCondition(RecordField<Value>(""), .equals, value.fieldValue)
-}
-
-/// Places are not compared: no two measurements are the same.
-@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
-public func != <Model: CloudKitRecord>(field: FieldPath<Model, Location>, value: Location) -> FieldCondition<Model> {
-    FieldCondition(Model.fields[keyPath: field], .notEquals, .location(value))
-}
-
-/// Files are not compared.
-@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
-public func != <Model: CloudKitRecord>(field: FieldPath<Model, Asset>, value: Asset) -> FieldCondition<Model> {
-    FieldCondition(Model.fields[keyPath: field], .notEquals, .asset(value))
-}
-
-/// An absent value is not compared.
-@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
-public func != <Model: CloudKitRecord, Value: FieldStorable>(
-    field: FieldPath<Model, Value>,
-    value: _OptionalNilComparisonType
-) -> FieldCondition<Model> {
-    FieldCondition(Model.fields[keyPath: field], .notEquals, .null)
-}
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func != <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> {
-    FieldCondition(RecordField<Value>(""), .notEquals, value.fieldValue)
-}
-
 // MARK: Order
 
 extension Sort where Model: CloudKitRecord {

@@ -88,6 +88,15 @@ public struct FieldReader: ~Copyable {
         try Value.readField(from: &self)
     }
 
+    /// A type without the conformance cannot be a field's.
+    @available(
+        *,
+        unavailable,
+        message:
+            "A field cannot have this type. Write enum Status: String, FieldConvertible, or @CloudKitField(.json) var status: Status."
+    )
+    public mutating func value<Value>(_ type: Value.Type) throws(FieldError) -> Value? { nil }
+
     /// Steps over the field that ``next()`` went to.
     ///
     /// - Throws: A ``FieldError`` where the response is not JSON.

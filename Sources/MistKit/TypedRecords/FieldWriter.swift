@@ -30,6 +30,16 @@ public struct FieldWriter: ~Copyable {
         }
     }
 
+    /// A type without the conformance cannot be a field's.
+    @available(
+        *,
+        unavailable,
+        message:
+            "A field cannot have this type. Write enum Status: String, FieldConvertible, or @CloudKitField(.json) var status: Status."
+    )
+    @_disfavoredOverload
+    public mutating func write<Value>(_ field: Int, _ value: Value) {}
+
     /// Writes a field, or that it has no value.
     ///
     /// - Parameters:

@@ -18,7 +18,8 @@ import StreamingJSON
 /// }
 /// ```
 ///
-/// A key path to a property that is no field does not compile, as there is nothing of its name here.
+/// A key path to a property that is not a field does not compile.
+@dynamicMemberLookup
 public protocol RecordFieldSet: Sendable {}
 
 /// A field of a typed record: its name, and the type of its values.
@@ -39,10 +40,33 @@ public struct RecordField<Value: FieldStorable>: Sendable {
         self.indexes = indexes
     }
 
+    /// Makes a field, as the macro `@CloudKitRecord` does.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name in the schema.
+    ///   - type: The type of its values.
+    ///   - indexes: What the schema lets queries do with it.
+    public init(_ name: StaticString, of type: Value.Type, indexes: FieldIndexes = []) {
+        self.init(name, indexes: indexes)
+    }
+
     init(_ name: FieldName, key: StaticString) {
         self.name = name
         self.key = key
         indexes = []
+    }
+}
+
+extension RecordField where Value == String {
+    /// A type without the conformance cannot be a field's.
+    @available(
+        *,
+        unavailable,
+        message:
+            "A field cannot have this type. Write enum Status: String, FieldConvertible, or @CloudKitField(.json) var status: Status."
+    )
+    public init<Other>(_ name: StaticString, of type: Other.Type, indexes: FieldIndexes = []) {
+        self.init(name)
     }
 }
 
@@ -56,6 +80,28 @@ public struct EncryptedRecordField<Value: FieldStorable>: Sendable {
     /// - Parameter name: The field's name in the schema.
     public init(_ name: StaticString) {
         key = name
+    }
+
+    /// Makes a field, as the macro `@CloudKitRecord` does.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name in the schema.
+    ///   - type: The type of its values.
+    public init(_ name: StaticString, of type: Value.Type) {
+        self.init(name)
+    }
+}
+
+extension EncryptedRecordField where Value == String {
+    /// A type without the conformance cannot be a field's.
+    @available(
+        *,
+        unavailable,
+        message:
+            "A field cannot have this type. Write enum Status: String, FieldConvertible, or @CloudKitField(.json) var status: Status."
+    )
+    public init<Other>(_ name: StaticString, of type: Other.Type) {
+        self.init(name)
     }
 }
 

@@ -1,0 +1,435 @@
+// Mistakes that people make in queries. Each has an overload that is unavailable, so that the compiler's error says what to write
+// instead: where no overload fits, the error is that the type of the key path cannot be inferred. `Scripts/check-diagnostics`
+// compiles each mistake and compares the errors. Those that fit more than one mistake are disfavored.
+
+/// What a name that is not a field's stands for in a key path, so that the error is about the name.
+public struct NoSuchField: Sendable {}
+
+extension RecordFieldSet {
+    /// There is no such field.
+    public subscript(dynamicMember name: String) -> NoSuchField { NoSuchField() }
+}
+
+/// What an operator gives that cannot be called.
+private func noCondition<Model: CloudKitRecord>() -> FieldCondition<Model> {
+    FieldCondition(RecordField<Int>(""), .equals, .null)
+}
+
+// MARK: Comparisons
+
+/// Places are not compared: no two measurements are the same.
+@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
+public func == <Model: CloudKitRecord>(
+    field: FieldPath<Model, Location>,
+    value: Location
+) -> FieldCondition<Model> { noCondition() }
+
+/// Files are not compared.
+@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
+public func == <Model: CloudKitRecord>(
+    field: FieldPath<Model, Asset>,
+    value: Asset
+) -> FieldCondition<Model> { noCondition() }
+
+/// An absent value is not compared.
+@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
+public func == <Model: CloudKitRecord, Value: FieldStorable>(
+    field: FieldPath<Model, Value>,
+    value: _OptionalNilComparisonType
+) -> FieldCondition<Model> { noCondition() }
+
+/// Lists are not compared.
+@available(
+    *,
+    unavailable,
+    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
+)
+public func == <Model: CloudKitRecord, Element: FieldElement>(
+    field: FieldPath<Model, [Element]>,
+    value: [Element]
+) -> FieldCondition<Model> { noCondition() }
+
+/// A list is not compared with one value.
+@available(
+    *,
+    unavailable,
+    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
+)
+public func == <Model: CloudKitRecord, Element: FieldElement>(
+    field: FieldPath<Model, [Element]>,
+    value: Element
+) -> FieldCondition<Model> { noCondition() }
+
+/// JSON text is not compared.
+@available(
+    *,
+    unavailable,
+    message: "CloudKit cannot look into JSON text; keep what queries compare in a field of its own."
+)
+public func == <Model: CloudKitRecord, Value: Codable & Sendable>(
+    field: FieldPath<Model, JSONText<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func == <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// What is not a field is not compared.
+@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+public func == <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model.Fields, NoSuchField>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A value of another type is not compared.
+@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+@_disfavoredOverload
+public func == <Model: CloudKitRecord, Value: FieldStorable, Other>(
+    field: FieldPath<Model, Value>,
+    value: Other
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(
+    *,
+    unavailable,
+    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
+)
+@_disfavoredOverload
+public func == <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Places are not compared: no two measurements are the same.
+@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
+public func != <Model: CloudKitRecord>(
+    field: FieldPath<Model, Location>,
+    value: Location
+) -> FieldCondition<Model> { noCondition() }
+
+/// Files are not compared.
+@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
+public func != <Model: CloudKitRecord>(
+    field: FieldPath<Model, Asset>,
+    value: Asset
+) -> FieldCondition<Model> { noCondition() }
+
+/// An absent value is not compared.
+@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
+public func != <Model: CloudKitRecord, Value: FieldStorable>(
+    field: FieldPath<Model, Value>,
+    value: _OptionalNilComparisonType
+) -> FieldCondition<Model> { noCondition() }
+
+/// Lists are not compared.
+@available(
+    *,
+    unavailable,
+    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
+)
+public func != <Model: CloudKitRecord, Element: FieldElement>(
+    field: FieldPath<Model, [Element]>,
+    value: [Element]
+) -> FieldCondition<Model> { noCondition() }
+
+/// A list is not compared with one value.
+@available(
+    *,
+    unavailable,
+    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
+)
+public func != <Model: CloudKitRecord, Element: FieldElement>(
+    field: FieldPath<Model, [Element]>,
+    value: Element
+) -> FieldCondition<Model> { noCondition() }
+
+/// JSON text is not compared.
+@available(
+    *,
+    unavailable,
+    message: "CloudKit cannot look into JSON text; keep what queries compare in a field of its own."
+)
+public func != <Model: CloudKitRecord, Value: Codable & Sendable>(
+    field: FieldPath<Model, JSONText<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func != <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// What is not a field is not compared.
+@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+public func != <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model.Fields, NoSuchField>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A value of another type is not compared.
+@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+@_disfavoredOverload
+public func != <Model: CloudKitRecord, Value: FieldStorable, Other>(
+    field: FieldPath<Model, Value>,
+    value: Other
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(
+    *,
+    unavailable,
+    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
+)
+@_disfavoredOverload
+public func != <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func < <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// What is not a field is not compared.
+@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+public func < <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model.Fields, NoSuchField>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A value of another type is not compared.
+@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+@_disfavoredOverload
+public func < <Model: CloudKitRecord, Value: FieldStorable, Other>(
+    field: FieldPath<Model, Value>,
+    value: Other
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(
+    *,
+    unavailable,
+    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
+)
+@_disfavoredOverload
+public func < <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func <= <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// What is not a field is not compared.
+@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+public func <= <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model.Fields, NoSuchField>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A value of another type is not compared.
+@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+@_disfavoredOverload
+public func <= <Model: CloudKitRecord, Value: FieldStorable, Other>(
+    field: FieldPath<Model, Value>,
+    value: Other
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(
+    *,
+    unavailable,
+    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
+)
+@_disfavoredOverload
+public func <= <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func > <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// What is not a field is not compared.
+@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+public func > <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model.Fields, NoSuchField>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A value of another type is not compared.
+@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+@_disfavoredOverload
+public func > <Model: CloudKitRecord, Value: FieldStorable, Other>(
+    field: FieldPath<Model, Value>,
+    value: Other
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(
+    *,
+    unavailable,
+    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
+)
+@_disfavoredOverload
+public func > <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// Encrypted fields are not compared.
+@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+public func >= <Model: CloudKitRecord, Value: FieldStorable>(
+    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// What is not a field is not compared.
+@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+public func >= <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model.Fields, NoSuchField>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A value of another type is not compared.
+@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+@_disfavoredOverload
+public func >= <Model: CloudKitRecord, Value: FieldStorable, Other>(
+    field: FieldPath<Model, Value>,
+    value: Other
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(
+    *,
+    unavailable,
+    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
+)
+@_disfavoredOverload
+public func >= <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+// MARK: Conditions that are joined
+
+/// Conditions are not joined by "or".
+@available(
+    *,
+    unavailable,
+    message: "CloudKit has no \"or\". For one field list the values: Filter(\\.age, in: [1, 2]); else send two queries."
+)
+public func || <Model: CloudKitRecord>(
+    first: FieldCondition<Model>,
+    second: FieldCondition<Model>
+) -> FieldCondition<Model> { first }
+
+/// Conditions are not joined by an operator.
+@available(*, unavailable, message: "All conditions of a query must hold: write a Filter for each of them.")
+public func && <Model: CloudKitRecord>(
+    first: FieldCondition<Model>,
+    second: FieldCondition<Model>
+) -> FieldCondition<Model> { first }
+
+/// Conditions are not joined by "or".
+@available(
+    *,
+    unavailable,
+    message: "CloudKit has no \"or\". For one field list the values: Filter(\\.age, in: [1, 2]); else send two queries."
+)
+public func || <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Model> { first }
+
+/// Conditions are not joined by an operator.
+@available(*, unavailable, message: "All conditions of a query must hold: write a Filter for each of them.")
+public func && <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Model> { first }
+
+/// A condition has no opposite but the one of its comparison.
+@available(*, unavailable, message: "Write the opposite comparison, such as != in place of ==.")
+public prefix func ! <Model: CloudKitRecord>(condition: FieldCondition<Model>) -> FieldCondition<Model> {
+    condition
+}
+
+// MARK: Filters and sorts
+
+extension Filter where Model: CloudKitRecord {
+    /// A field alone is not a condition.
+    @available(*, unavailable, message: "A field alone is not a condition; compare it: Filter(\\.isActive == true).")
+    public init<Value: FieldStorable>(_ field: FieldPath<Model, Value>) { self.init(noCondition()) }
+
+    /// What is not a field is not a condition.
+    @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+    public init(_ field: KeyPath<Model.Fields, NoSuchField>) { self.init(noCondition()) }
+
+    /// The service does not run closures.
+    @available(*, unavailable, message: "CloudKit compares fields and runs no closures; write Filter(\\.age > 18).")
+    @_disfavoredOverload
+    public init(_ predicate: (Model) -> Bool) { self.init(noCondition()) }
+}
+
+extension QueryBuilder where Model: CloudKitRecord {
+    /// A condition stands in a filter.
+    @available(*, unavailable, message: "Write the condition in a Filter: Filter(\\.age > 18).")
+    public static func buildExpression(_ condition: FieldCondition<Model>) -> Parts { Parts() }
+}
+
+extension Query where Model: CloudKitRecord {
+    /// The service does not run closures.
+    @available(*, unavailable, message: "CloudKit compares fields and runs no closures; write Filter(\\.age > 18).")
+    @_disfavoredOverload
+    public init(_ predicate: (Model) -> Bool) { self.init() }
+}
+
+/// What people write for the order of a ``Sort``, which takes a `Bool`.
+public enum SortDirection: Sendable {
+    /// Small values first.
+    case ascending, forward
+    /// Large values first.
+    case descending, reverse
+}
+
+extension Sort where Model: CloudKitRecord {
+    /// What is not a field gives no order.
+    @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+    public init(_ field: KeyPath<Model.Fields, NoSuchField>, ascending: Bool = true) { self.init(QuerySort("")) }
+
+    /// Fields that hold more than one value give no order.
+    @available(
+        *,
+        unavailable,
+        message: "CloudKit does not sort by lists, files or JSON; by places, Sort(\\.place, distanceFrom: here)."
+    )
+    @_disfavoredOverload
+    public init<Value: FieldStorable>(_ field: FieldPath<Model, Value>, ascending: Bool = true) {
+        self.init(QuerySort(""))
+    }
+
+    /// The order is a `Bool`.
+    @available(*, unavailable, message: "The order is a Bool: Sort(\\.title, ascending: false).")
+    public init<Value: FieldStorable>(_ field: FieldPath<Model, Value>, _ direction: SortDirection) {
+        self.init(QuerySort(""))
+    }
+
+    /// The order is a `Bool`.
+    @available(*, unavailable, message: "The order is a Bool: Sort(\\.title, ascending: false).")
+    public init<Value: FieldStorable>(_ field: FieldPath<Model, Value>, order direction: SortDirection) {
+        self.init(QuerySort(""))
+    }
+}
