@@ -37,6 +37,9 @@ import Synchronization
 /// - ``lookupRecords(_:in:zoneID:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
 /// - ``queryRecords(_:in:zoneID:zoneWide:resultsLimit:continuationMarker:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
 ///
+/// ### The schema
+/// - ``deploySchema(of:)``
+///
 /// ### Changes
 /// - ``fetchZoneChanges(_:in:as:)``
 /// - ``fetchDatabaseChanges(since:in:resultsLimit:as:)``
@@ -72,16 +75,16 @@ import Synchronization
 ///
 /// ### Credentials and users
 /// - ``registerContainer(_:)``
-/// - ``registerAPIToken(_:for:)``
-/// - ``registerServerKey(_:for:)``
-/// - ``registeredServerKeyIDs(for:)``
+/// - ``registerAPIToken(_:for:in:)``
+/// - ``registerServerKey(_:for:in:)``
+/// - ``registeredServerKeyIDs(for:in:)``
 /// - ``createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``
-/// - ``issueWebAuthToken(for:container:keepsSignedIn:)``
+/// - ``issueWebAuthToken(for:container:environment:keepsSignedIn:)``
 /// - ``setSignInCallback(_:ofAPIToken:for:)``
-/// - ``makeSignInTicket(apiToken:for:)``
+/// - ``makeSignInTicket(apiToken:for:in:)``
 /// - ``signInRequest(ofTicket:)``
 /// - ``listSignInCandidates(limit:)``
-/// - ``authenticate(_:for:)``
+/// - ``authenticate(_:for:in:)``
 /// - ``fetchCaller(as:)``
 /// - ``fetchCurrentUser(as:)``
 /// - ``discoverUsers(_:in:as:)``

@@ -16,8 +16,20 @@ public struct EmulatorConfiguration: Hashable, Sendable {
         case registeredOnly
     }
 
+    /// Which record types and fields the production environment takes.
+    public enum ProductionSchema: Hashable, Sendable {
+        /// Those that ``CloudKitEmulator/deploySchema(of:)`` brought from development, and the service's own. A write of any
+        /// other is a `BAD_REQUEST`.
+        case deployedOnly
+        /// Any: a write extends the schema of production as it does in development.
+        case extendedByWrites
+    }
+
     /// Which containers exist.
     public var containers = Containers.createdOnFirstUse
+    /// Which record types and fields the production environment takes. Default: ``ProductionSchema/deployedOnly``, as on the
+    /// service (Apple's "Designing and Creating a CloudKit Database").
+    public var productionSchema = ProductionSchema.deployedOnly
     /// How far the date of a signed request may lie from the clock, in seconds each way.
     ///
     /// Ten minutes is what is commonly said; no page of Apple's gives a figure.

@@ -1,4 +1,5 @@
 public import CloudKitEmulator
+import CloudKitModel
 public import HTTPTypes
 public import Logging
 public import OpenAPISwiftRuntime
@@ -165,8 +166,10 @@ public struct CloudKitEmulatorServer: Sendable {
         let bytes = try await collect(body)
         let credentials = Credentials(of: request, body: bytes)
         let container = String(parameters.pathParameters["container"] ?? "")
-        exchange.applicant = credentials.apiToken.map { ($0, container) }
-        let authentication = try emulator.authenticate(credentials, for: container)
+        let environment = ContainerEnvironment(rawValue: String(parameters.pathParameters["environment"] ?? ""))
+        guard let environment else { throw EmulatorError.unexpectedInput }
+        exchange.applicant = credentials.apiToken.map { ($0, container, environment) }
+        let authentication = try emulator.authenticate(credentials, for: container, in: environment)
         exchange.nextWebAuthToken = authentication.nextWebAuthToken
 
         request.relaxForGeneratedCode()

@@ -10,8 +10,8 @@ struct Exchange {
     let request: HTTPRequest
     /// The web token for the caller's next request, once the present one was accepted.
     var nextWebAuthToken: String?
-    /// The API token and the container of the request, for the address of the sign-in page.
-    var applicant: (apiToken: String, container: String)?
+    /// The API token, container and environment of the request, for the address of the sign-in page.
+    var applicant: (apiToken: String, container: String, environment: ContainerEnvironment)?
     private let uuid: String
     private let emulator: CloudKitEmulator
     private let configuration: CloudKitEmulatorServer.Configuration
@@ -78,7 +78,11 @@ struct Exchange {
         if let url = configuration.signInURL { return url }
         let page = serverAddress + SignInPage.path
         guard let applicant else { return page }
-        let ticket = emulator.makeSignInTicket(apiToken: applicant.apiToken, for: applicant.container)
+        let ticket = emulator.makeSignInTicket(
+            apiToken: applicant.apiToken,
+            for: applicant.container,
+            in: applicant.environment
+        )
         return "\(page)?oauth_token=\(ticket)"
     }
 

@@ -24,7 +24,7 @@ struct Refusal: Error {
             self.init(error.underlyingError)
         case let error as ServerError where error.operationInput == nil:
             // The request could not be read: no JSON, or not of the expected form (observed live).
-            self.init(EmulatorError(.badRequest, "BadRequestException: Unexpected input"))
+            self.init(EmulatorError.unexpectedInput)
         default:
             self.init(EmulatorError(.internalError, "the emulator failed to answer"))
         }
@@ -59,6 +59,9 @@ struct Refusal: Error {
 extension EmulatorError {
     /// What the service answers on a path it does not know (observed live).
     static let noHandler = EmulatorError(.notFound, "could not find handler for endpoint")
+
+    /// What the service answers to a request that does not have the expected form (observed live).
+    static let unexpectedInput = EmulatorError(.badRequest, "BadRequestException: Unexpected input")
 }
 
 extension HTTPResponse.Status {

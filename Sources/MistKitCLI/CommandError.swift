@@ -82,6 +82,11 @@ extension CommandError {
         if let reason = error.reason { details.append("\"\(reason)\"") }
         details.append(error.code.description)
         if let uuid = error.requestUUID { details.append("request \(uuid)") }
-        return text + " [" + details.joined(separator: ", ") + "]"
+        text += " [" + details.joined(separator: ", ") + "]"
+        if error.reason?.hasSuffix("in production schema") == true {
+            text +=
+                " Deploy the schema from development: `mistkit schema deploy`, or the CloudKit console for Apple's service."
+        }
+        return text
     }
 }

@@ -23,8 +23,8 @@ struct MistKitCommand: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, AuthCommand.self,
-            EmulatorCommand.self,
+            DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SchemaCommand.self,
+            AuthCommand.self, EmulatorCommand.self,
         ]
     )
 

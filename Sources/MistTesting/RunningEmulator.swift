@@ -40,6 +40,7 @@ public enum EmulatorConnection: Hashable, Sendable, CaseIterable {
 ///   - connection: In process, or over a socket.
 ///   - storage: Where the data are kept.
 ///   - configuration: How the emulator behaves where that is a choice.
+///   - environment: The environment of the container that the credentials are for, and that services use.
 ///   - faults: What goes wrong, and when; see also ``RunningEmulator/faults``.
 ///   - clock: What time it is in the emulator and for its signatures, and how long its web courier waits; the system's time
 ///     when `nil`.
@@ -51,6 +52,7 @@ public func withCloudKitEmulator<Result>(
     over connection: EmulatorConnection = .inProcess,
     storage: EmulatorStorage = .memory,
     configuration: EmulatorConfiguration = EmulatorConfiguration(),
+    environment: ContainerEnvironment = .development,
     faults: [FaultRule] = [],
     clock: TestClock? = nil,
     seed: UInt64? = nil,
@@ -71,7 +73,14 @@ public func withCloudKitEmulator<Result>(
     let server = try CloudKitEmulatorServer(rules, configuration: serverConfiguration)
     let key = try randomness.map { try ServerToServerKey(rawRepresentation: $0.next(32)) } ?? .generate()
     func running(at serverURL: URL, through transport: any ClientTransport) throws -> RunningEmulator {
-        try RunningEmulator(server: server, serverURL: serverURL, transport: transport, key: key, now: now)
+        try RunningEmulator(
+            server: server,
+            serverURL: serverURL,
+            transport: transport,
+            environment: environment,
+            key: key,
+            now: now
+        )
     }
 
     let result: Result
@@ -123,8 +132,10 @@ public struct RunningEmulator: Sendable {
     public let transport: any ClientTransport
     /// The container that the credentials are for.
     public let containerIdentifier = "iCloud.test.mistkit"
-    /// The environment that ``service(as:retryPolicy:clock:random:)`` uses. The credentials hold in both.
-    public let environment = ContainerEnvironment.development
+    /// The environment that ``service(as:retryPolicy:clock:random:)`` uses, and in which the API token and the
+    /// server-to-server key hold. `rules.registerAPIToken(emulator.apiToken, for: emulator.containerIdentifier, in: .production)`
+    /// lets the token into the other one as well.
+    public let environment: ContainerEnvironment
     /// The registered API token.
     public let apiToken: String
     /// The user record name of the one user, Mei Chen.
@@ -148,6 +159,7 @@ public struct RunningEmulator: Sendable {
         server: CloudKitEmulatorServer,
         serverURL: URL,
         transport: any ClientTransport,
+        environment: ContainerEnvironment,
         key: ServerToServerKey,
         now: @escaping @Sendable () -> Date
     ) throws {
@@ -155,16 +167,17 @@ public struct RunningEmulator: Sendable {
         faults = server.faults
         self.serverURL = serverURL
         self.transport = transport
+        self.environment = environment
         self.key = key
         self.now = now
         try rules.registerContainer(containerIdentifier)
-        apiToken = try rules.registerAPIToken(for: containerIdentifier)
+        apiToken = try rules.registerAPIToken(for: containerIdentifier, in: environment)
         userRecordName = try rules.createUser(
             NameComponents(givenName: "Mei", familyName: "Chen"),
             emailAddress: "mei@example.com"
         )
         webAuthToken = try rules.issueWebAuthToken(for: userRecordName)
-        serverKeyID = try rules.registerServerKey(.pem(key.publicKeyPEM), for: containerIdentifier)
+        serverKeyID = try rules.registerServerKey(.pem(key.publicKeyPEM), for: containerIdentifier, in: environment)
         serverKeyPEM = key.revealPrivateKeyPEM()
     }
 

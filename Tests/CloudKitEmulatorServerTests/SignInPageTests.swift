@@ -87,7 +87,8 @@ struct SignInPageTests {
             #expect(throws: EmulatorError.self) {
                 try emulator.rules.authenticate(
                     Credentials(apiToken: other, webAuthToken: tokens[0]),
-                    for: "iCloud.test.other"
+                    for: "iCloud.test.other",
+                    in: .development
                 )
             }
             clock.advance(by: 31 * 60)

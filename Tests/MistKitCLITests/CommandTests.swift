@@ -275,6 +275,27 @@ struct CommandTests {
         }
     }
 
+    @Test func productionTakesWhatWasDeployed() throws {
+        func create(_ environment: String) throws -> Outcome {
+            try mistkit("records", "create", "--type", "Note", "-F", "title=Milk", "--environment", environment)
+        }
+        let refused = try create("production")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("Cannot create new type 'Note' in production schema"))
+        #expect(refused.errors.contains("`mistkit schema deploy`"))
+        #expect(try create("development").status == 0)
+        #expect(try mistkit("schema", "deploy").output == "new type   Note: title STRING\n")
+        #expect(try create("production").status == 0)
+        #expect(try mistkit("schema", "deploy").output == "Production has the schema of development already.\n")
+        let elsewhere = try mistkit(
+            "schema",
+            "deploy",
+            environment: ["MISTKIT_API_TOKEN": "a", "MISTKIT_CONTAINER": "iCloud.com.example"]
+        )
+        #expect(elsewhere.status == 64)
+        #expect(elsewhere.errors.contains("on the embedded emulator only"))
+    }
+
     @Test func noCredentialIsShown() throws {
         let status = try mistkit("auth", "status", "--verbose")
         #expect(status.status == 0)

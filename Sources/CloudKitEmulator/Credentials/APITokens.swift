@@ -1,36 +1,59 @@
+public import CloudKitModel
 import GRDB
 
 extension CloudKitEmulator {
-    /// Registers an API token for a container, as the console of the service does.
+    /// Registers an API token for one environment of a container, as the console of the service does.
+    ///
+    /// ```swift
+    /// let token = try emulator.registerAPIToken(for: "iCloud.com.example.notes")
+    /// // Requests to /database/1/iCloud.com.example.notes/development/… may carry it.
+    /// try emulator.registerAPIToken(token, for: "iCloud.com.example.notes", in: .production)
+    /// // Now requests to …/production/… may, too. Tokens of the service hold in one environment only.
+    /// ```
     ///
     /// - Parameters:
     ///   - token: The token, 64 lower-case hexadecimal digits; `nil` makes a new one.
     ///   - container: The container's identifier.
+    ///   - environment: The environment in which the token holds.
     /// - Returns: The token.
     /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when the token does not look like one.
     @discardableResult
-    public func registerAPIToken(_ token: String? = nil, for container: String) throws -> String {
+    public func registerAPIToken(
+        _ token: String? = nil,
+        for container: String,
+        in environment: ContainerEnvironment = .development
+    ) throws -> String {
         let token = token ?? identifiers.hex(32)
         guard token.utf8.count == 64, token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
         else {
             throw EmulatorError.badRequest("an API token has 64 lower-case hexadecimal digits")
         }
         try write { db in
-            try db.execute(sql: "INSERT OR IGNORE INTO api_token VALUES (?, ?)", arguments: [token, container])
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO api_token (token, container, environment) VALUES (?, ?, ?)",
+                arguments: [token, container, environment.rawValue]
+            )
         }
         return token
     }
 
-    /// Whether the token is registered for the container.
-    func isRegistered(_ token: String, for container: String) throws(EmulatorError) -> Bool {
-        if knownCredentials.contains(token, container) { return true }
+    /// Whether the token is registered for the environment of the container.
+    func isRegistered(
+        _ token: String,
+        for container: String,
+        in environment: ContainerEnvironment
+    ) throws(EmulatorError) -> Bool {
+        let credential = KnownCredentials.Credential(token, container, environment)
+        if knownCredentials.contains(token: credential) { return true }
         let isRegistered = try read { db in
             try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM api_token WHERE token = ? AND container = ?"),
-                arguments: [token, container]
+                db.cachedStatement(
+                    sql: "SELECT 1 FROM api_token WHERE token = ? AND container = ? AND environment = ?"
+                ),
+                arguments: [token, container, environment.rawValue]
             ) != nil
         }
-        if isRegistered { knownCredentials.insert(token, container) }
+        if isRegistered { knownCredentials.insert(token: credential) }
         return isRegistered
     }
 }

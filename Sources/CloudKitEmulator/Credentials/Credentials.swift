@@ -1,4 +1,4 @@
-import CloudKitModel
+public import CloudKitModel
 import GRDB
 
 /// What a request brought to show who sends it.
@@ -36,28 +36,31 @@ public struct Authentication: Hashable, Sendable {
 extension CloudKitEmulator {
     /// Checks a request's credentials.
     ///
-    /// A signature, where there is one, decides alone. Otherwise the API token must be registered for the container; a
-    /// web token beside it must be one of ours and alive.
+    /// A signature, where there is one, decides alone. Otherwise the API token must be registered for the environment of the
+    /// container; a web token beside it must be one of ours and alive. Neither tokens nor keys of one environment hold in
+    /// the other.
     ///
     /// - Parameters:
     ///   - credentials: What the request brought.
     ///   - container: The container's identifier.
+    ///   - environment: The environment of the request.
     /// - Returns: Who makes the request, and the next web token.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was
     ///   wrong. For a web token that does not hold, what ``EmulatorConfiguration/WebAuthTokens/rejection`` says.
     public func authenticate(
         _ credentials: Credentials,
-        for container: String
+        for container: String,
+        in environment: ContainerEnvironment
     ) throws -> Authentication {
         if let signature = credentials.signature {
-            return Authentication(caller: .serverKey(keyID: try verify(signature, for: container)))
+            return Authentication(caller: .serverKey(keyID: try verify(signature, for: container, in: environment)))
         }
-        guard let apiToken = credentials.apiToken, try isRegistered(apiToken, for: container) else {
+        guard let apiToken = credentials.apiToken, try isRegistered(apiToken, for: container, in: environment) else {
             throw EmulatorError.authenticationFailed
         }
         guard let webAuthToken = credentials.webAuthToken else {
             return Authentication(caller: .anonymous)
         }
-        return try redeem(webAuthToken, for: container)
+        return try redeem(webAuthToken, for: container, in: environment)
     }
 }

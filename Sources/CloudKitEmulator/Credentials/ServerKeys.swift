@@ -1,3 +1,4 @@
+public import CloudKitModel
 import Crypto
 import GRDB
 
@@ -69,36 +70,48 @@ public enum ServerKey: Hashable, Sendable {
 }
 
 extension CloudKitEmulator {
-    /// Registers the public half of a server-to-server key for a container, as the console of the service does.
+    /// Registers the public half of a server-to-server key for one environment of a container, as the console of the
+    /// service does.
     ///
     /// - Parameters:
     ///   - key: The public key.
     ///   - container: The container's identifier.
-    /// - Returns: The key ID, 64 hexadecimal digits; the same key gets the same ID again.
+    ///   - environment: The environment in which the key holds.
+    /// - Returns: The key ID, 64 hexadecimal digits; the same key gets the same ID again, in the other environment as well.
     /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when it is no public key on the curve P-256.
     @discardableResult
-    public func registerServerKey(_ key: ServerKey, for container: String) throws -> String {
+    public func registerServerKey(
+        _ key: ServerKey,
+        for container: String,
+        in environment: ContainerEnvironment = .development
+    ) throws -> String {
         let point = try key.publicKey().x963Representation
         let keyID = hexadecimal(SHA256.hash(data: Array(container.utf8) + [0] + Array(point)))
         try write { db in
             try db.execute(
-                sql: "INSERT OR IGNORE INTO server_key VALUES (?, ?, ?)",
-                arguments: [keyID, container, point]
+                sql: "INSERT OR IGNORE INTO server_key (id, container, environment, public_key) VALUES (?, ?, ?, ?)",
+                arguments: [keyID, container, environment.rawValue, point]
             )
         }
         return keyID
     }
 
-    /// The IDs of the server-to-server keys that are registered for a container, in alphabetical order.
+    /// The IDs of the server-to-server keys that are registered for an environment of a container, in alphabetical order.
     ///
-    /// - Parameter container: The container's identifier.
+    /// - Parameters:
+    ///   - container: The container's identifier.
+    ///   - environment: The environment.
+    /// - Returns: The IDs.
     /// - Throws: An ``EmulatorError`` when the storage fails.
-    public func registeredServerKeyIDs(for container: String) throws -> [String] {
+    public func registeredServerKeyIDs(
+        for container: String,
+        in environment: ContainerEnvironment = .development
+    ) throws -> [String] {
         try read { db in
             try String.fetchAll(
                 db,
-                sql: "SELECT DISTINCT id FROM server_key WHERE container = ? ORDER BY id",
-                arguments: [container]
+                sql: "SELECT id FROM server_key WHERE container = ? AND environment = ? ORDER BY id",
+                arguments: [container, environment.rawValue]
             )
         }
     }
@@ -107,13 +120,17 @@ extension CloudKitEmulator {
     ///
     /// The message is `date:base64(SHA-256 of the body):subpath`. For an empty body some clients sign an empty hash part,
     /// and the service is said to take both.
-    func verify(_ signature: ServerKeySignature, for container: String) throws(EmulatorError) -> String {
+    func verify(
+        _ signature: ServerKeySignature,
+        for container: String,
+        in environment: ContainerEnvironment
+    ) throws(EmulatorError) -> String {
         guard
             let date = milliseconds(ofISO8601: signature.date),
             abs(Double(now) - Double(date)) <= configuration.signatureClockWindow * 1000,
             let der = Data(base64Encoded: signature.signature),
             let ecdsa = try? P256.Signing.ECDSASignature(derRepresentation: der),
-            let key = try publicKey(signature.keyID, for: container)
+            let key = try publicKey(signature.keyID, for: container, in: environment)
         else {
             throw .authenticationFailed
         }
@@ -129,17 +146,21 @@ extension CloudKitEmulator {
 
     private func publicKey(
         _ keyID: String,
-        for container: String
+        for container: String,
+        in environment: ContainerEnvironment
     ) throws(EmulatorError) -> P256.Signing.PublicKey? {
-        if let key = knownCredentials.publicKey(keyID, container) { return key }
+        let credential = KnownCredentials.Credential(keyID, container, environment)
+        if let key = knownCredentials.publicKey(withID: credential) { return key }
         let point = try read { db in
             try Data.fetchOne(
-                db.cachedStatement(sql: "SELECT public_key FROM server_key WHERE id = ? AND container = ?"),
-                arguments: [keyID, container]
+                db.cachedStatement(
+                    sql: "SELECT public_key FROM server_key WHERE id = ? AND container = ? AND environment = ?"
+                ),
+                arguments: [keyID, container, environment.rawValue]
             )
         }
         guard let point, let key = try? P256.Signing.PublicKey(x963Representation: point) else { return nil }
-        knownCredentials.insert(key, keyID, container)
+        knownCredentials.insert(key, withID: credential)
         return key
     }
 }

@@ -1,4 +1,4 @@
-import CloudKitModel
+public import CloudKitModel
 import Crypto
 import GRDB
 
@@ -16,7 +16,7 @@ private struct WebAuthToken {
     var user: [UInt8]
     var expires: Int64
     var keepsSignedIn: Bool
-    /// The container that the token is for, in short; 0 is every container.
+    /// A fingerprint of the container and the environment that the token is for; 0 is all of them.
     var container: UInt64
     var nonce: [UInt8]
 
@@ -95,12 +95,15 @@ extension CloudKitEmulator {
     /// - Parameters:
     ///   - userRecordName: The user, made by ``CloudKitEmulator/createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``.
     ///   - container: The container that the token is good for; `nil` for all.
+    ///   - environment: The environment of the container that the token is good for, as tokens of the service are for the
+    ///     environment of the API token with which the person signed in; `nil` for both. It matters beside a container only.
     ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
     /// - Returns: The token.
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` when there is no such user.
     public func issueWebAuthToken(
         for userRecordName: String,
         container: String? = nil,
+        environment: ContainerEnvironment? = nil,
         keepsSignedIn: Bool = false
     ) throws -> String {
         guard let user = digits(ofUserRecordName: userRecordName), try userExists(userRecordName) else {
@@ -108,13 +111,23 @@ extension CloudKitEmulator {
         }
         return newToken(
             for: user,
-            container: container.map { fingerprint($0.utf8) } ?? 0,
+            container: container.map { reach(of: $0, environment) } ?? 0,
             keepsSignedIn: keepsSignedIn
         )
     }
 
+    /// What a token says about the container and environment that it is for.
+    private func reach(of container: String, _ environment: ContainerEnvironment?) -> UInt64 {
+        guard let environment else { return fingerprint(container.utf8) }
+        return fingerprint("\(container)/\(environment.rawValue)".utf8)
+    }
+
     /// Takes a web token for a request, and issues the next one.
-    func redeem(_ text: String, for container: String) throws(EmulatorError) -> Authentication {
+    func redeem(
+        _ text: String,
+        for container: String,
+        in environment: ContainerEnvironment
+    ) throws(EmulatorError) -> Authentication {
         let rejection = configuration.webAuthTokens.rejection
         let refusal =
             rejection == .authenticationRequired
@@ -123,7 +136,7 @@ extension CloudKitEmulator {
         guard
             let token = webTokenKey.open(text),
             token.expires > now,
-            token.container == 0 || token.container == fingerprint(container.utf8)
+            [0, reach(of: container, nil), reach(of: container, environment)].contains(token.container)
         else {
             throw refusal
         }

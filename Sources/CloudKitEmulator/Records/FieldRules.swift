@@ -158,6 +158,11 @@ struct FieldRules {
 }
 
 extension FieldRules {
+    /// Whether every container has this record type, without a schema.
+    static func isSystemType(_ name: String) -> Bool {
+        name == Record.shareType
+    }
+
     /// Whether record types and fields may be called this: a letter, then letters, digits and `_`.
     static func isIdentifier(_ name: String) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }

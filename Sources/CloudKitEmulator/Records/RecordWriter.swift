@@ -208,6 +208,8 @@ extension RecordWriter {
     ) throws(EmulatorError) -> Draft {
         let limits = emulator.configuration.limits
         let known = schema[type]?.fields
+        let extendsSchema = emulator.writesExtendSchema(of: ground.address.environment)
+        guard known != nil || extendsSchema || FieldRules.isSystemType(type) else { throw .notDeployed(type: type) }
         var draft = Draft(content: Record(recordName: nil))
         draft.content.parent = request.parent ?? (replacesAll ? nil : old?.parent)
         draft.content.share = old?.share
@@ -226,6 +228,7 @@ extension RecordWriter {
             if kind == nil, !FieldRules.isIdentifier(name) && !isOfShares || name.utf8.count > limits.nameLength {
                 throw .badRequest("'\(name)' is not a valid field name")
             }
+            guard kind != nil || extendsSchema || isOfShares else { throw .notDeployed(field: name, of: type) }
             let value = try rules.stored(value, for: name, of: type, known: kind)
             if kind == nil, let newKind = FieldKind(of: value) { draft.newFields.append((name, newKind)) }
             draft.content.fields[name] = value
@@ -260,15 +263,16 @@ extension RecordWriter {
             )
             let field = Schema.Field(id: db.lastInsertedRowID, name: name, kind: kind)
             schema.insert(field, in: type)
-            if !isNewType, kind.isSortable { try noteAbsence(of: field, in: recordType) }
+            if !isNewType { try field.indexAbsence(inRecordsOf: recordType, container: ground.container, db) }
         }
         return schema[type] ?? recordType
     }
 }
 
-extension RecordWriter {
-    /// Gives all records of a type their rows for a field that the type did not have so far.
-    private func noteAbsence(of field: Schema.Field, in type: Schema.RecordType) throws {
+extension Schema.Field {
+    /// Gives all records of a type their index rows for this field, which the type did not have so far.
+    func indexAbsence(inRecordsOf type: Schema.RecordType, container: Int64, _ db: Database) throws {
+        guard kind.isSortable else { return }
         try db.execute(
             sql: """
                 INSERT INTO entry (field, zone, value, record)
@@ -277,7 +281,7 @@ extension RecordWriter {
                 CROSS JOIN record INDEXED BY record_created_order ON record.zone = zone.id
                 WHERE database.container = ? AND record.type = ? AND record.deleted = 0
                 """,
-            arguments: [field.id, IndexValue.absent, ground.container, type.id]
+            arguments: [id, IndexValue.absent, container, type.id]
         )
     }
 }

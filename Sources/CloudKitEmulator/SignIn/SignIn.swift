@@ -1,3 +1,4 @@
+public import CloudKitModel
 import Crypto
 import GRDB
 
@@ -19,6 +20,8 @@ public enum SignInCallback: Hashable, Sendable {
 public struct SignInRequest: Hashable, Sendable {
     /// The container that the person will use.
     public var container: String
+    /// The environment that the person will use: the one of the API token.
+    public var environment: ContainerEnvironment
     /// Where the token goes.
     public var callback: SignInCallback
 }
@@ -81,18 +84,24 @@ extension CloudKitEmulator {
     /// - Parameters:
     ///   - apiToken: The API token of the request that needs a person.
     ///   - container: The container of that request.
+    ///   - environment: The environment of that request.
     /// - Returns: Letters, digits, `-` and `_`.
-    public func makeSignInTicket(apiToken: String, for container: String) -> String {
+    public func makeSignInTicket(
+        apiToken: String,
+        for container: String,
+        in environment: ContainerEnvironment
+    ) -> String {
         let expires = now + Self.signInLifetime * 1000
         let bytes =
             (0..<8).map { UInt8(truncatingIfNeeded: expires >> (56 - 8 * $0)) }
-            + SHA256.hash(data: Array(apiToken.utf8)).prefix(16) + Array(container.utf8)
+            + SHA256.hash(data: Array(apiToken.utf8)).prefix(16)
+            + Array("\(environment.rawValue)/\(container)".utf8)
         return base64URL(bytes + webTokenKey.code(ofTicket: bytes))
     }
 
     /// Reads what the address of a sign-in page carries.
     ///
-    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:)`` made.
+    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
     /// - Returns: Who wants to know; `nil` for a ticket that is too old or was not made here.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func signInRequest(ofTicket ticket: String) throws -> SignInRequest? {
@@ -100,7 +109,12 @@ extension CloudKitEmulator {
         let facts = Array(bytes.dropLast(32))
         guard webTokenKey.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
         guard facts.prefix(8).reduce(0, { $0 << 8 | Int64($1) }) > now else { return nil }
-        let container = String(decoding: facts.dropFirst(24), as: UTF8.self)
+        let address = String(decoding: facts.dropFirst(24), as: UTF8.self)
+            .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard address.count == 2, let environment = ContainerEnvironment(rawValue: String(address[0])) else {
+            return nil
+        }
+        let container = String(address[1])
         let addresses = try read { db in
             try Row.fetchAll(
                 db,
@@ -111,6 +125,7 @@ extension CloudKitEmulator {
         let chosen = addresses.first { SHA256.hash(data: Array($0.token.utf8)).prefix(16).elementsEqual(facts[8..<24]) }
         return SignInRequest(
             container: container,
+            environment: environment,
             callback: chosen.map { .redirect(to: $0.url) } ?? .postMessage
         )
     }

@@ -93,6 +93,7 @@ enum Tables {
         migrator.registerMigration("subscriptions", migrate: SubscriptionTables.create)
         migrator.registerMigration("assets") { db in try AssetTables.create(in: db) }
         migrator.registerMigration("sign-in", migrate: SignInTables.make)
+        migrator.registerMigration("environments", migrate: CredentialTables.separateEnvironments)
         return migrator
     }
 }

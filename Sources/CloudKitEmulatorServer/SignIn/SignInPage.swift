@@ -64,6 +64,7 @@ struct SignInPage {
             token = try emulator.issueWebAuthToken(
                 for: user,
                 container: applicant.container,
+                environment: applicant.environment,
                 keepsSignedIn: values["keep_signed_in"] != nil
             )
         } catch let error as EmulatorError where error.serverErrorCode == .notFound {

@@ -14,6 +14,9 @@ struct EmulatorCommand: AsyncParsableCommand {
             The data stay in the data folder, the same that other commands use when no credentials are set. Any client of CloudKit Web \
             Services can talk to it, CloudKit JS included.
 
+            The credentials hold in development and production. As on the service, production takes only record types and fields that \
+            `mistkit schema deploy` brought from development.
+
             Several emulators may use one data folder, each on a port of its own, and other commands may use the folder meanwhile: all work \
             on the same data, and a client of one gets the pushes for what is written through another.
             """
@@ -65,7 +68,9 @@ struct EmulatorCommand: AsyncParsableCommand {
                 throw CommandError.unreadable(path)
             }
             do {
-                return (path: path, id: try embedded.emulator.registerServerKey(.pem(text), for: container))
+                let key = ServerKey.pem(text)
+                try embedded.emulator.registerServerKey(key, for: container, in: .production)
+                return (path: path, id: try embedded.emulator.registerServerKey(key, for: container, in: .development))
             } catch {
                 throw CommandError(
                     code: .data,

@@ -36,7 +36,10 @@ struct EmbeddedEmulator {
             )
             emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
             account = try Self.account(in: folder, of: emulator)
-            try emulator.registerAPIToken(account.apiToken, for: container)
+            // One account for both environments, where the service has a token for each.
+            for environment in ContainerEnvironment.allCases {
+                try emulator.registerAPIToken(account.apiToken, for: container, in: environment)
+            }
             server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: logger))
         } catch let error as CommandError {
             throw error

@@ -27,7 +27,7 @@ public enum CloudKitContract {
     /// All rules, by subject.
     public static let rules: [ContractRule] = [
         replyRules, requestFormRules, endpointRules,
-        credentialRules, serverKeyRules, permissionRules, userRules,
+        credentialRules, serverKeyRules, permissionRules, environmentRules, userRules,
         zoneRules,
         operationRules, recordIdentityRules, modifyReplyRules, batchRules,
         lookupRules, desiredKeysRules, numbersAsStringsRules,

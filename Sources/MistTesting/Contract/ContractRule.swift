@@ -35,6 +35,8 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case secondUser
         /// ``ContractTarget/serverKey``.
         case serverKey
+        /// ``ContractTarget/production``.
+        case production
         /// ``ContractTarget/hasOpenSchema``.
         case openSchema
         /// A ``ContractTarget/indexDelay`` of zero.
@@ -93,6 +95,7 @@ extension ContractRule {
             case .user: target.user == nil
             case .secondUser: target.secondUser == nil
             case .serverKey: target.serverKey == nil
+            case .production: target.production == nil
             case .openSchema: !target.hasOpenSchema
             case .indexesAtOnce: target.indexDelay > .zero
             case .userDiscovery: !target.servesUserDiscovery

@@ -49,6 +49,21 @@ public struct ContractTarget: Sendable {
         }
     }
 
+    /// Credentials for the production environment of the container, to which no schema was deployed that has the record
+    /// types of the suite.
+    public struct Production: Hashable, Sendable {
+        /// An API token of the environment.
+        public var apiToken: String
+        /// A web token of a person who signed in there, raw.
+        public var webAuthToken: String
+
+        /// Makes credentials.
+        public init(apiToken: String, webAuthToken: String) {
+            self.apiToken = apiToken
+            self.webAuthToken = webAuthToken
+        }
+    }
+
     /// The root of the service: what stands before `/database/1/…`.
     public var serverURL: URL
     /// What carries the requests.
@@ -65,6 +80,8 @@ public struct ContractTarget: Sendable {
     public var secondUser: User?
     /// A server-to-server key of the container.
     public var serverKey: ServerKey?
+    /// Credentials for production, where ``environment`` is `development`.
+    public var production: Production?
     /// Whether a save may bring new record types and fields into being. Otherwise the container needs
     /// ``CloudKitContract/schema`` before the suite runs.
     public var hasOpenSchema = true

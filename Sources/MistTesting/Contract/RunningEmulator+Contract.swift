@@ -33,6 +33,12 @@ extension RunningEmulator {
             webAuthToken: try rules.issueWebAuthToken(for: secondUser, container: containerIdentifier),
             emailAddress: emailAddress
         )
+        if environment == .development {
+            target.production = ContractTarget.Production(
+                apiToken: try rules.registerAPIToken(for: containerIdentifier, in: .production),
+                webAuthToken: webAuthToken
+            )
+        }
         target.serverKey = ContractTarget.ServerKey(keyID: serverKeyID, privateKeyPEM: serverKeyPEM)
         return target
     }

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import CloudKitModel
 import Foundation
 import Testing
 
@@ -30,7 +31,7 @@ struct ServerKeyTests {
 
     private func outcome(_ world: World, _ signature: ServerKeySignature, container: String = World.container) -> String
     {
-        refusal { try world.emulator.authenticate(Credentials(signature: signature), for: container) }
+        refusal { try world.emulator.authenticate(Credentials(signature: signature), for: container, in: .development) }
     }
 
     private let failed = "AUTHENTICATION_FAILED Authentication failed"
@@ -56,7 +57,7 @@ struct ServerKeyTests {
         )
         #expect(keyID.wholeMatch(of: /[0-9a-f]{64}/) != nil)
         #expect(
-            try emulator.authenticate(Credentials(signature: signature), for: container)
+            try emulator.authenticate(Credentials(signature: signature), for: container, in: .development)
                 == Authentication(caller: .serverKey(keyID: keyID))
         )
     }

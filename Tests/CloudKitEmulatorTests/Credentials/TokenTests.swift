@@ -17,7 +17,8 @@ struct TokenTests {
         let outcome = refusal {
             let authentication = try world.emulator.authenticate(
                 Credentials(apiToken: apiToken, webAuthToken: webAuthToken),
-                for: container
+                for: container,
+                in: .development
             )
             caller = "\(authentication.caller)"
         }
@@ -65,7 +66,8 @@ struct TokenTests {
         for _ in 0..<3 {
             let next = try world.emulator.authenticate(
                 Credentials(apiToken: api, webAuthToken: tokens.last),
-                for: World.container
+                for: World.container,
+                in: .development
             )
             tokens.append(try #require(next.nextWebAuthToken))
         }
@@ -82,7 +84,8 @@ struct TokenTests {
         let first = try world.emulator.issueWebAuthToken(for: world.ann)
         let authentication = try world.emulator.authenticate(
             Credentials(apiToken: api, webAuthToken: first),
-            for: World.container
+            for: World.container,
+            in: .development
         )
         #expect(caller(world, api, first) == failed)
         #expect(caller(world, api, authentication.nextWebAuthToken) == "user(\"\(world.ann)\")")

@@ -54,7 +54,8 @@ struct FileStorageTests {
             let after = try CloudKitEmulator(storage: .file(path: path), clock: { clock.now })
             let caller = try after.authenticate(
                 Credentials(apiToken: api, webAuthToken: web),
-                for: World.container
+                for: World.container,
+                in: .development
             ).caller
             #expect(caller == .user(before.ann))
             let changes = try after.fetchRecordChanges(

@@ -1,0 +1,41 @@
+import StreamingJSON
+
+/// Development and production of a container.
+let environmentRules: [ContractRule] = [
+    ContractRule(420, "an API token of one environment is refused in the other", "AI", requires: [.production]) {
+        session in
+        guard let production = session.target.production else { return }
+        // The token of production in development, then the other way round.
+        var request = try session.request("records/lookup", ["records": []], in: .publicDatabase(as: .apiToken))
+        request.apiToken = production.apiToken
+        try await session.send(request).expectError("AUTHENTICATION_FAILED")
+        request.apiToken = nil
+        request.path = request.path.inProduction
+        try await session.send(request).expectError("AUTHENTICATION_FAILED")
+    },
+    ContractRule(421, "production takes no record type that was not deployed", "N", requires: [.user, .production]) {
+        session in
+        guard let production = session.target.production else { return }
+        // A type that no schema has, since the session's ending is in its name.
+        let (name, type) = (session.unique("a"), "Undeployed" + session.ending)
+        let creation = Operation.create(name, ["title": "a"], type: type)
+        for (database, endpoint) in [("private", "records/modify"), ("public", "records/modify")] {
+            let place = Place(scope: database, identity: .user)
+            var request = try session.request(endpoint, ["operations": [creation.json], "atomic": false], in: place)
+            request.path = request.path.inProduction
+            request.apiToken = production.apiToken
+            request.webAuthToken = production.webAuthToken
+            let failure = JSONPattern.failure(
+                name,
+                "BAD_REQUEST",
+                reason: "Cannot create new type '\(type)' in production schema"
+            )
+            try await session.send(request).expectRecords([failure])
+        }
+    },
+]
+
+extension String {
+    /// The path in the environment `production`.
+    fileprivate var inProduction: String { replacing("/development/", with: "/production/") }
+}
