@@ -96,6 +96,7 @@ public final class CloudKitEmulator: Sendable {
     private let clock: @Sendable () -> Date
     let schemas = SchemaCache()
     let knownCredentials = KnownCredentials()
+    let knownVisitors = KnownVisitors()
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let bell = PushBell()

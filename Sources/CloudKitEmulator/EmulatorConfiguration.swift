@@ -272,6 +272,13 @@ extension EmulatorConfiguration {
         /// The numbers of databases in pushes. Default: ``DatabaseNumbers/fromOne``.
         public var databaseNumbersInPushes = DatabaseNumbers.fromOne
 
+        /// Whether clients may query the records of type `Users`. Default: they may not, as natively ("executing a query where
+        /// the record type is CKRecordTypeUserRecord results in an error").
+        public var userRecordsCanBeQueried = false
+        /// The code for a client that creates or deletes a record of type `Users`. Default: `ACCESS_DENIED`; no source has
+        /// the service's answer.
+        public var creationOrDeletionOfUserRecord = ServerErrorCode.accessDenied
+
         /// The defaults.
         public init() {}
     }

@@ -44,6 +44,8 @@ extension CloudKitEmulator {
         as caller: Caller
     ) throws -> RecordPage {
         let limit = try pageSize(resultsLimit)
+        try checkQuery(ofType: query.recordType, in: address)
+        if query.recordType == Record.userType { try makeUserRecords(named: nil, in: address, as: caller) }
         return try read(address, as: caller) { db, ground in
             let isZoneWide = zoneWide && zoneID == nil && address.scope != .public
             let zones = isZoneWide ? try zones(of: ground, in: db) : [try zone(zoneID, of: ground, in: db)]

@@ -160,7 +160,7 @@ struct FieldRules {
 extension FieldRules {
     /// Whether every container has this record type, without a schema.
     static func isSystemType(_ name: String) -> Bool {
-        name == Record.shareType
+        name == Record.shareType || name == Record.userType
     }
 
     /// Whether record types and fields may be called this: a letter, then letters, digits and `_`.

@@ -42,6 +42,7 @@ extension CloudKitEmulator {
         guard lookups.count <= limit else {
             throw EmulatorError.badRequest("a request looks up at most \(limit) records, not \(lookups.count)")
         }
+        try makeUserRecords(named: lookups.map(\.recordName), in: address, as: caller)
         return try read(address, as: caller) { db, ground in
             let zone = try zone(zoneID, of: ground, in: db)
             let schema = try schemas.schema(of: ground.container, in: db)

@@ -42,6 +42,7 @@ extension CloudKitEmulator {
     ) throws -> RecordPage {
         try authorize(caller, on: address.scope)
         try checkBatch(operations)
+        try makeUserRecords(named: operations.compactMap(\.record.recordName), in: address, as: caller)
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {
             let results: [RecordResult]
@@ -159,6 +160,12 @@ extension CloudKitEmulator {
         let existing = try writer.seen(row, createsOtherwise: demand.presence != .present && !demand.deletes)
         let isShare = operation.isAboutShare(over: existing, schema: writer.schema)
         try check(demand, request, existing)
+        try checkUserRecord(
+            request,
+            over: existing.flatMap { writer.schema.name(of: $0.type) },
+            deletes: demand.deletes,
+            in: writer.ground.address
+        )
         try checkPermission(writer.ground, user: writer.user, existing: existing)
 
         if demand.deletes {

@@ -94,6 +94,7 @@ enum Tables {
         migrator.registerMigration("assets") { db in try AssetTables.create(in: db) }
         migrator.registerMigration("sign-in", migrate: SignInTables.make)
         migrator.registerMigration("environments", migrate: CredentialTables.separateEnvironments)
+        migrator.registerMigration("user records", migrate: UserRecordTables.create)
         return migrator
     }
 }

@@ -72,6 +72,7 @@ extension CloudKitEmulator {
         _ body: (Database, Ground) throws -> Value
     ) throws(EmulatorError) -> Value {
         try authorize(caller, on: address.scope)
+        try noteVisit(of: caller, at: address)
         let value = try read { db throws -> Value? in
             guard let ground = try self.ground(address, as: caller, in: db) else { return nil }
             return try body(db, ground)
@@ -102,6 +103,7 @@ extension CloudKitEmulator {
         _ body: (Database, Ground) throws -> Value
     ) throws -> Value {
         try authorize(caller, on: address.scope)
+        try noteVisit(of: caller, at: address)
         return try writeUnwrapped { db in
             let ground = try self.ground(address, as: caller, in: db) ?? makeGround(address, as: caller, in: db)
             return try body(db, ground)

@@ -27,7 +27,7 @@ public enum CloudKitContract {
     /// All rules, by subject.
     public static let rules: [ContractRule] = [
         replyRules, requestFormRules, endpointRules,
-        credentialRules, serverKeyRules, permissionRules, environmentRules, userRules,
+        credentialRules, serverKeyRules, permissionRules, environmentRules, userRules, userRecordRules,
         zoneRules,
         operationRules, recordIdentityRules, modifyReplyRules, batchRules,
         lookupRules, desiredKeysRules, numbersAsStringsRules,

@@ -137,8 +137,8 @@ struct Operation: Sendable {
     static func update(_ recordName: String, _ fields: Fields, tag: String?) -> Operation {
         Operation("update", recordName, fields, tag: tag)
     }
-    static func forceUpdate(_ recordName: String, _ fields: Fields) -> Operation {
-        Operation("forceUpdate", recordName, fields)
+    static func forceUpdate(_ recordName: String, _ fields: Fields, type: String = noteType) -> Operation {
+        Operation("forceUpdate", recordName, fields, type: type)
     }
     static func delete(_ recordName: String, tag: String?) -> Operation {
         Operation("delete", recordName, type: nil, tag: tag)

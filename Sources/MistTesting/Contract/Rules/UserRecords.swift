@@ -1,0 +1,55 @@
+import StreamingJSON
+
+/// The records of type `Users` in the public database.
+let userRecordRules: [ContractRule] = [
+    ContractRule(425, "the public database has a record for each person, by user record name", "A") { session in
+        let place = Place.publicDatabase(as: .user)
+        let name = try await session.get("users/caller", in: place).text("userRecordName")
+        try await session.lookup([name], in: place).expectRecords([.userRecord(name)])
+    },
+    ContractRule(
+        426,
+        "a person's record takes fields from that person, and from no other",
+        "N",
+        requires: [.user, .secondUser, .openSchema]
+    ) { session in
+        let place = Place.publicDatabase(as: .user)
+        let name = try await session.get("users/caller", in: place).text("userRecordName")
+        let title = Field.string(session.unique("a"))
+        let changed = JSONPattern.userRecord(name, ["title": title])
+        try await session.modify([.forceUpdate(name, ["title": title], type: "Users")], in: place).expectRecords([
+            changed
+        ])
+        let others = place.seen(by: .secondUser)
+        try await session.modify([.forceUpdate(name, ["title": "b"], type: "Users")], in: others)
+            .expectRecords([.failure(name, "ACCESS_DENIED")])
+        try await session.lookup([name], in: others).expectRecords([changed])
+    },
+    ContractRule(427, "clients neither create nor delete records of people", "U") { session in
+        let place = Place.publicDatabase(as: .user)
+        let name = try await session.get("users/caller", in: place).text("userRecordName")
+        let made = session.unique("a")
+        let refusals = ["ACCESS_DENIED", "BAD_REQUEST"]
+        try await session.modify([.create(made, type: "Users"), .forceDelete(name)], in: place)
+            .expectRecords([.failure(made, refusals[0], refusals[1]), .failure(name, refusals[0], refusals[1])])
+        try await session.lookup([name], in: place).expectRecords([.userRecord(name)])
+    },
+    ContractRule(428, "records of people are not queried", "N") { session in
+        try await session.query("Users", in: .publicDatabase(as: .user))
+            .expectError("BAD_REQUEST", reason: "Can't query system types")
+    },
+]
+
+extension JSONPattern {
+    /// A person's record, with at least these fields.
+    fileprivate static func userRecord(_ name: String, _ fields: [String: Field] = [:]) -> JSONPattern {
+        var members: [String: JSONPattern] = [
+            "recordName": .value(.string(name)),
+            "recordType": "Users",
+            "recordChangeTag": .text,
+            "created": .including(["userRecordName": .value(.string(name))]),
+        ]
+        if !fields.isEmpty { members["fields"] = .including(fields.mapValues(\.pattern)) }
+        return .including(members, without: ["serverErrorCode"])
+    }
+}

@@ -1,0 +1,123 @@
+import CloudKitEmulator
+import CloudKitModel
+import Testing
+
+/// The records of type `Users` in the public database.
+struct UserRecordTests {
+    private func lookUp(_ world: World, _ names: String..., as caller: Caller, in address: DatabaseAddress? = nil)
+        throws
+        -> [String]
+    {
+        try world.emulator.lookupRecords(
+            names.map { RecordLookup(recordName: $0) },
+            in: address ?? world.publicDatabase,
+            as: caller
+        ).records.map { result in
+            guard case .record(let record) = result else { return summary(result) }
+            let creator = record.created?.userRecordName == record.recordName ? "own" : "another's"
+            return "\(record.recordType ?? "?") \(creator) \(text(record.fields))"
+        }
+    }
+
+    private func modify(_ world: World, _ operations: RecordOperation..., as caller: Caller) throws -> [String] {
+        try world.emulator.modifyRecords(operations, in: world.publicDatabase, as: caller).records.map(summary)
+    }
+
+    private func operation(
+        _ type: RecordOperation.OperationType,
+        _ name: String,
+        _ fields: Record.Fields = [:]
+    ) -> RecordOperation {
+        RecordOperation(type, record: Record(recordName: name, recordType: "Users", fields: fields))
+    }
+
+    @Test func everyPersonWhoCameHasARecord() throws {
+        let world = try World()
+        let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
+        // Ann made a zone of the container; Ben was not there yet.
+        let missing = "\(world.ben)! NOT_FOUND Record not found"
+        #expect(try lookUp(world, world.ann, world.ben, as: ann) == ["Users own {}", missing])
+        #expect(try lookUp(world, world.ann, world.ben, as: ben) == ["Users own {}", "Users own {}"])
+        #expect(try lookUp(world, world.ann, world.ben, as: .anonymous) == ["Users own {}", "Users own {}"])
+        // Each environment and each container has people of its own, and private databases have none.
+        let production = DatabaseAddress(World.container, .production, .public)
+        #expect(try lookUp(world, world.ann, as: .anonymous, in: production).first?.contains("NOT_FOUND") == true)
+        #expect(try lookUp(world, world.ann, as: ann, in: production) == ["Users own {}"])
+        #expect(try lookUp(world, world.ann, as: ann, in: world.privateDatabase).first?.contains("NOT_FOUND") == true)
+    }
+
+    @Test func thePersonAloneChangesIt() throws {
+        let world = try World()
+        let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
+        let written = #"{"nick":{"value":"A","type":"STRING"}}"#
+        #expect(
+            try modify(world, operation(.forceUpdate, world.ann, ["nick": "A"]), as: ann) == [
+                "\(world.ann)@2 \(written)"
+            ]
+        )
+        #expect(
+            try modify(world, operation(.forceUpdate, world.ann, ["nick": "B"]), as: ben)
+                == ["\(world.ann)! ACCESS_DENIED WRITE operation not permitted"]
+        )
+        #expect(try lookUp(world, world.ann, as: ben) == ["Users own \(written)"])
+    }
+
+    @Test func clientsNeitherMakeNorDeleteThem() throws {
+        let world = try World { $0.unsettled.creationOrDeletionOfUserRecord = .badRequest }
+        let stranger = "_" + String(repeating: "0", count: 32)
+        #expect(
+            try modify(
+                world,
+                operation(.create, "a"),
+                operation(.forceUpdate, stranger),
+                operation(.create, world.ann),
+                as: .user(world.ann)
+            ) == [
+                "a! BAD_REQUEST CREATE operation not permitted",
+                "\(stranger)! BAD_REQUEST CREATE operation not permitted",
+                "\(world.ann)! EXISTS record to insert already exists",
+            ]
+        )
+        #expect(
+            try modify(world, operation(.forceDelete, world.ann), as: .user(world.ann))
+                == ["\(world.ann)! BAD_REQUEST WRITE operation not permitted"]
+        )
+        // A private database may use the name as it likes.
+        #expect(try world.modify([operation(.create, "a")]) == ["a@1 {}"])
+    }
+
+    @Test(arguments: [false, true]) func theyAreQueriedWhereTheSwitchSaysSo(canBeQueried: Bool) throws {
+        let world = try World { $0.unsettled.userRecordsCanBeQueried = canBeQueried }
+        var found: [String?] = []
+        let outcome = refusal {
+            found = try world.emulator.queryRecords(
+                RecordQuery(recordType: "Users"),
+                in: world.publicDatabase,
+                as: .user(world.ben)
+            ).records.map { try $0.get().recordName }
+        }
+        #expect(outcome == (canBeQueried ? "accepted" : "BAD_REQUEST Can't query system types"))
+        #expect(Set(found) == (canBeQueried ? [world.ann, world.ben] : []))
+    }
+
+    @Test func productionHasThemWithoutADeployment() throws {
+        let world = try World()
+        let production = DatabaseAddress(World.container, .production, .public)
+        func rename() throws -> [String] {
+            try world.emulator.modifyRecords(
+                [operation(.forceUpdate, world.ann, ["nick": "A"])],
+                in: production,
+                as: .user(world.ann)
+            ).records.map(summary)
+        }
+        #expect(
+            try rename()
+                == [
+                    "\(world.ann)! BAD_REQUEST Cannot create or modify field 'nick' in record 'Users' in production schema"
+                ]
+        )
+        _ = try modify(world, operation(.forceUpdate, world.ann, ["nick": "A"]), as: .user(world.ann))
+        try world.emulator.deploySchema(of: World.container)
+        #expect(try rename() == [#"\#(world.ann)@2 {"nick":{"value":"A","type":"STRING"}}"#])
+    }
+}
