@@ -19,7 +19,8 @@ public struct OpenAPIValueContainer: Sendable {
     }
 
     /// Creates a container of a value of Swift.
-    /// - Parameter unvalidatedValue: nil, `NSNull`, a Boolean, an `Int`, a `Double`, a string, or arrays and dictionaries of these.
+    /// - Parameter unvalidatedValue: nil, `NSNull`, a Boolean, an `Int`, a `Double`, a string, an `NSNumber` that holds one of
+    ///   these, or arrays and dictionaries of these.
     /// - Throws: `EncodingError` if the value holds anything else.
     public init(unvalidatedValue: (any Sendable)? = nil) throws {
         self.init(validatedValue: try FreeFormValue.validating(unvalidatedValue))
@@ -184,19 +185,26 @@ extension OpenAPIValueContainer: Codable {
     }
 
     /// Writes the value.
+    ///
+    /// Objects that are encoded into one encoder become one object, and lists one list.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch value {
-        case nil: try container.encodeNil()
-        case let value as Bool: try container.encode(value)
-        case let value as Int: try container.encode(value)
-        case let value as Double: try container.encode(value)
-        case let value as String: try container.encode(value)
-        case let value as [(any Sendable)?]:
-            try container.encode(value.map(OpenAPIValueContainer.init(validatedValue:)))
-        case let value as [String: (any Sendable)?]:
-            try container.encode(value.mapValues(OpenAPIValueContainer.init(validatedValue:)))
-        case .some(let value): throw FreeFormValue.unsupported(value, codingPath: container.codingPath)
+        switch FreeFormValue.Form(value) {
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value): try value.encode(to: encoder)
+        case .integer(let value): try value.encode(to: encoder)
+        case .double(let value): try value.encode(to: encoder)
+        case .string(let value): try value.encode(to: encoder)
+        case .array(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(OpenAPIValueContainer(validatedValue: element)) }
+        case .object(let members):
+            var container = encoder.container(keyedBy: FreeFormValue.Key.self)
+            for (key, member) in members {
+                try container.encode(OpenAPIValueContainer(validatedValue: member), forKey: .init(stringValue: key))
+            }
+        case .unsupported(let value): throw FreeFormValue.unsupported(value, codingPath: encoder.codingPath)
         }
     }
 }
@@ -233,16 +241,63 @@ extension OpenAPIArrayContainer: Codable {
 
 private enum FreeFormValue {
 
+    /// What a value is in JSON.
+    enum Form {
+        case null
+        case bool(Bool)
+        case integer(Int)
+        case double(Double)
+        case string(String)
+        case array([(any Sendable)?])
+        case object([String: (any Sendable)?])
+        case unsupported(any Sendable)
+
+        init(_ value: (any Sendable)?) {
+            switch value {
+            case nil: self = .null
+            case let bool as Bool where value.map(Form.isBoolean) == true: self = .bool(bool)
+            case let integer as Int: self = .integer(integer)
+            case let double as Double: self = .double(double)
+            case let string as String: self = .string(string)
+            case let array as [(any Sendable)?]: self = .array(array)
+            case let object as [String: (any Sendable)?]: self = .object(object)
+            // Foundation's null, named so that Foundation need not be linked.
+            case .some(let value): self = Form.typeName(of: value) == "NSNull" ? .null : .unsupported(value)
+            }
+        }
+
+        /// Whether a value that converts to `Bool` is one: Foundation's numbers 1 and 0 convert as well. Its Booleans have a class of
+        /// their own, named so that Foundation need not be linked.
+        private static func isBoolean(_ value: any Sendable) -> Bool {
+            type(of: value) == Bool.self || typeName(of: value) == "__NSCFBoolean"
+        }
+
+        private static func typeName(of value: any Sendable) -> String {
+            String(describing: type(of: value))
+        }
+    }
+
+    /// The key of a member of an object.
+    struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
+    }
+
     static func validating(_ value: (any Sendable)?) throws -> (any Sendable)? {
-        guard let value else { return nil }
-        switch value {
-        case is Bool, is Int, is Double, is String: return value
-        case let value as [(any Sendable)?]: return try value.map(validating)
-        case let value as [String: (any Sendable)?]: return try value.mapValues(validating)
-        case let value as OpenAPIValueContainer: return value.value
-        // Foundation's null, named so that Foundation need not be linked.
-        case _ where String(describing: type(of: value)) == "NSNull": return nil
-        default: throw unsupported(value, codingPath: [])
+        switch Form(value) {
+        case .null: return nil
+        case .bool(let value): return value
+        case .integer(let value): return value
+        case .double(let value): return value
+        case .string(let value): return value
+        case .array(let elements): return try elements.map(validating)
+        case .object(let members): return try members.mapValues(validating)
+        case .unsupported(let value as OpenAPIValueContainer): return value.value
+        case .unsupported(let value): throw unsupported(value, codingPath: [])
         }
     }
 
@@ -257,15 +312,14 @@ private enum FreeFormValue {
     }
 
     static func areEqual(_ lhs: (any Sendable)?, _ rhs: (any Sendable)?) -> Bool {
-        switch (lhs, rhs) {
-        case (nil, nil): true
-        case (let lhs as Bool, let rhs as Bool): lhs == rhs
-        case (let lhs as Int, let rhs as Int): lhs == rhs
-        case (let lhs as Double, let rhs as Double): lhs == rhs
-        case (let lhs as String, let rhs as String): lhs == rhs
-        case (let lhs as [(any Sendable)?], let rhs as [(any Sendable)?]):
-            lhs.count == rhs.count && zip(lhs, rhs).allSatisfy(areEqual)
-        case (let lhs as [String: (any Sendable)?], let rhs as [String: (any Sendable)?]):
+        switch (Form(lhs), Form(rhs)) {
+        case (.null, .null): true
+        case (.bool(let lhs), .bool(let rhs)): lhs == rhs
+        case (.integer(let lhs), .integer(let rhs)): lhs == rhs
+        case (.double(let lhs), .double(let rhs)): lhs == rhs
+        case (.string(let lhs), .string(let rhs)): lhs == rhs
+        case (.array(let lhs), .array(let rhs)): lhs.count == rhs.count && zip(lhs, rhs).allSatisfy(areEqual)
+        case (.object(let lhs), .object(let rhs)):
             lhs.count == rhs.count
                 && lhs.allSatisfy { key, value in
                     rhs[key].map { areEqual(value, $0) } ?? false
@@ -275,15 +329,15 @@ private enum FreeFormValue {
     }
 
     static func hash(_ value: (any Sendable)?, into hasher: inout Hasher) {
-        switch value {
-        case let value as Bool: hasher.combine(value)
-        case let value as Int: hasher.combine(value)
-        case let value as Double: hasher.combine(value)
-        case let value as String: hasher.combine(value)
-        case let value as [(any Sendable)?]:
+        switch Form(value) {
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .double(let value): hasher.combine(value)
+        case .string(let value): hasher.combine(value)
+        case .array(let value):
             hasher.combine(value.count)
             for element in value { hash(element, into: &hasher) }
-        case let value as [String: (any Sendable)?]:
+        case .object(let value):
             hasher.combine(value.count)
             var members = 0
             for (key, value) in value {
@@ -293,7 +347,7 @@ private enum FreeFormValue {
                 members ^= member.finalize()
             }
             hasher.combine(members)
-        default: hasher.combine(0)
+        case .null, .unsupported: hasher.combine(0)
         }
     }
 }
@@ -383,25 +437,25 @@ extension FreeFormValue {
     }
 
     static func write(_ value: (any Sendable)?, to writer: inout JSONWriter) {
-        switch value {
-        case nil: writer.writeNull()
-        case let value as Bool: writer.write(value)
-        case let value as Int: writer.write(value)
-        case let value as Double: writer.write(value)
-        case let value as String: writer.write(value)
-        case let value as [(any Sendable)?]:
+        switch Form(value) {
+        case .null: writer.writeNull()
+        case .bool(let value): writer.write(value)
+        case .integer(let value): writer.write(value)
+        case .double(let value): writer.write(value)
+        case .string(let value): writer.write(value)
+        case .array(let elements):
             writer.beginArray()
-            for element in value { write(element, to: &writer) }
+            for element in elements { write(element, to: &writer) }
             writer.endArray()
-        case let value as [String: (any Sendable)?]:
+        case .object(let members):
             // One order, so that equal values have equal bytes.
             writer.beginObject()
-            for (key, value) in value.sorted(by: { $0.key < $1.key }) {
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
                 writer.key(key)
                 write(value, to: &writer)
             }
             writer.endObject()
-        case .some(let value):
+        case .unsupported(let value):
             let message = "A value of type \(type(of: value)) has no JSON form here."
             writer.fail(JSONError(code: .notRepresentable, message: message))
         }

@@ -81,6 +81,60 @@ struct OpenAPIValueContainerTests {
         #expect(try OpenAPIValueContainer(unvalidatedValue: NSNull()) == nil)
     }
 
+    @Test func numbersOfFoundationStayWhatTheyAre() throws {
+        let numbers: [any Sendable] = [
+            NSNumber(value: 1), NSNumber(value: 0), NSNumber(value: true), NSNumber(value: false), NSNumber(value: 7),
+            NSNumber(value: 1.5), NSNumber(value: Int8(1)),
+        ]
+        let text = "[1,0,true,false,7,1.5,1]"
+        var unvalidated = OpenAPIArrayContainer()
+        unvalidated.value = numbers
+        for container in [try OpenAPIArrayContainer(unvalidatedValue: numbers), unvalidated] {
+            #expect(String(decoding: try JSONWriter.bytes(of: container), as: UTF8.self) == text)
+            #expect(String(decoding: try JSONEncoder().encode(container), as: UTF8.self) == text)
+            #expect(try container == JSONReader.read(from: text))
+            #expect(try container.hashValue == JSONReader.read(OpenAPIArrayContainer.self, from: text).hashValue)
+        }
+        let object = try JSONSerialization.jsonObject(with: Data(#"{"a":1,"b":true,"c":null}"#.utf8))
+        let members = try #require(object as? [String: any Sendable])
+        let container = try OpenAPIObjectContainer(unvalidatedValue: members)
+        #expect(String(decoding: try JSONWriter.bytes(of: container), as: UTF8.self) == #"{"a":1,"b":true,"c":null}"#)
+    }
+
+    @Test func containersThatAreEncodedIntoOneEncoderBecomeOne() throws {
+        struct Both<Container: Encodable>: Encodable {
+            var first: Container
+            var second: Container
+
+            func encode(to encoder: any Encoder) throws {
+                try first.encode(to: encoder)
+                try second.encode(to: encoder)
+            }
+        }
+        func text(_ value: some Encodable) throws -> String {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return String(decoding: try encoder.encode(value), as: UTF8.self)
+        }
+        let objects = Both(
+            first: try OpenAPIObjectContainer(unvalidatedValue: ["a": 1, "b": 1]),
+            second: try OpenAPIObjectContainer(unvalidatedValue: ["b": 2, "c": ["d": nil] as [String: (any Sendable)?]])
+        )
+        #expect(try text(objects) == #"{"a":1,"b":2,"c":{"d":null}}"#)
+        let arrays = Both(
+            first: try OpenAPIArrayContainer(unvalidatedValue: [1, "x"]),
+            second: try OpenAPIArrayContainer(unvalidatedValue: [nil, [true] as [any Sendable]])
+        )
+        #expect(try text(arrays) == #"[1,"x",null,[true]]"#)
+        let values = Both(
+            first: try OpenAPIValueContainer(unvalidatedValue: ["a": 1]),
+            second: try OpenAPIValueContainer(unvalidatedValue: ["c": true])
+        )
+        #expect(try text(values) == #"{"a":1,"c":true}"#)
+        #expect(try text(Both(first: OpenAPIObjectContainer(), second: OpenAPIObjectContainer())) == "{}")
+        #expect(try text(Both(first: OpenAPIArrayContainer(), second: OpenAPIArrayContainer())) == "[]")
+    }
+
     @Test func otherTypesAreRefused() throws {
         #expect(throws: EncodingError.self) { try OpenAPIValueContainer(unvalidatedValue: Date()) }
         #expect(throws: EncodingError.self) { try OpenAPIObjectContainer(unvalidatedValue: ["a": Date()]) }
