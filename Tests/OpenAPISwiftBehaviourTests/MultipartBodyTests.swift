@@ -138,11 +138,12 @@ struct MultipartWireTests {
         #expect(names == ["scores", "title", "scores"])
     }
 
-    @Test func anUndocumentedPartIsSentAsItIs() async throws {
+    @Test func anUndocumentedPartIsSentAsItIsWithItsLength() async throws {
         let raw = MultipartRawPart(name: "more", filename: "m", headerFields: [.contentType: "text/csv"], body: "a,b")
         let body = Self.part(
             [
-                "content-disposition: form-data; filename=\"m\"; name=\"more\"", "content-type: text/csv",
+                "content-disposition: form-data; filename=\"m\"; name=\"more\"", "content-length: 3",
+                "content-type: text/csv",
             ],
             "a,b"
         )

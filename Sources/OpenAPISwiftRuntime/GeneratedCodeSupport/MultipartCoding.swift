@@ -81,7 +81,7 @@ extension WritableMessage {
 
     /// Sets the body to parts, which are written as they are sent.
     ///
-    /// What is wrong with the parts is thrown to who reads the body.
+    /// What is wrong with the parts is thrown to who reads the body. A part whose length is known says it in `content-length`.
     @_spi(Generated) public mutating func setMultipartBody<Part: Sendable>(
         _ parts: MultipartBody<Part>,
         contentType: String,
@@ -94,6 +94,7 @@ extension WritableMessage {
         let chunks = SentParts(parts: parts, boundary: boundary, requirements: requirements) { (part: Part) in
             var writer = MultipartPartWriter(configuration: configuration)
             try encode(part, &writer)
+            if case .known(let length)? = writer.body?.length { writer.headerFields[.contentLength] = String(length) }
             return writer.rawPart
         }
         body = HTTPBody(chunks, length: .unknown, iterationBehavior: parts.iterationBehavior)

@@ -116,7 +116,7 @@ struct MultipartCodingTests {
                     "content-type: application/json; charset=utf-8", "x-tag: 3", "", "{\n  \"a\" : 1\n}",
                     "--\(boundary)", #"content-disposition: form-data; name="tags""#, "content-length: 3",
                     "content-type: text/plain", "", "two",
-                    "--\(boundary)", #"content-disposition: form-data; name="other""#, "", "?",
+                    "--\(boundary)", #"content-disposition: form-data; name="other""#, "content-length: 1", "", "?",
                     "--\(boundary)--", "", "",
                 ].joined(separator: "\r\n")
         )
@@ -124,6 +124,31 @@ struct MultipartCodingTests {
             try await Self.read(ReceivedMessage(message)) == [
                 "title t.txt Hello", "tag one", "meta 3 1", "tag two", "other ?",
             ]
+        )
+    }
+
+    @Test func theLengthOfARawPartIsWrittenWhereItIsKnown() async throws {
+        let stream = AsyncStream<ArraySlice<UInt8>> { continuation in
+            continuation.yield(ArraySlice("two".utf8))
+            continuation.finish()
+        }
+        let message = try Self.sent([
+            .title(MultipartPart(payload: .init(body: "t"))),
+            .undocumented(MultipartRawPart(name: "one", headerFields: [.contentLength: "9"], body: "é")),
+            .undocumented(MultipartRawPart(name: "two", headerFields: [:], body: HTTPBody(stream, length: .unknown))),
+            .undocumented(MultipartRawPart(name: "three", headerFields: [:], body: HTTPBody())),
+        ])
+        let boundary = "__X_SWIFT_OPENAPI_GENERATOR_BOUNDARY__"
+        #expect(
+            try await message.text
+                == [
+                    "--\(boundary)", #"content-disposition: form-data; name="title""#, "content-length: 1",
+                    "content-type: text/plain", "", "t",
+                    "--\(boundary)", #"content-disposition: form-data; name="one""#, "content-length: 2", "", "é",
+                    "--\(boundary)", #"content-disposition: form-data; name="two""#, "", "two",
+                    "--\(boundary)", #"content-disposition: form-data; name="three""#, "content-length: 0", "", "",
+                    "--\(boundary)--", "", "",
+                ].joined(separator: "\r\n")
         )
     }
 

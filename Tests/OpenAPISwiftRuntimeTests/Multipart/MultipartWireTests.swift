@@ -35,6 +35,7 @@ struct MultipartWireTests {
         let expected = Self.lines(
             "--b",
             #"content-disposition: form-data; filename="a.txt"; name="notes""#,
+            "content-length: 5",
             "content-type: text/plain",
             "x-tag: 1",
             "",
@@ -44,6 +45,7 @@ struct MultipartWireTests {
             "World",
             "--b",
             #"content-disposition: form-data; name="empty""#,
+            "content-length: 0",
             "",
             "",
             "--b--",
