@@ -70,6 +70,11 @@ struct Handlers: Sendable {
     var failing: Handler<Operations.failing.Input, Operations.failing.Output> = unexpected
     var negotiate: Handler<Operations.negotiate.Input, Operations.negotiate.Output> = unexpected
     var parameterised: Handler<Operations.parameterised.Input, Operations.parameterised.Output> = unexpected
+    var shadows: Handler<Operations.shadows.Input, Operations.shadows.Output> = unexpected
+    var shadowParts: Handler<Operations.shadowParts.Input, Operations.shadowParts.Output> = unexpected
+    var swiftNamed: Handler<Operations.Swift_2.Input, Operations.Swift_2.Output> = unexpected
+    var operationsNamed: Handler<Operations.Operations_2.Input, Operations.Operations_2.Output> = unexpected
+    var componentsNamed: Handler<Operations.Components_2.Input, Operations.Components_2.Output> = unexpected
     var wildcards: Handler<Operations.wildcards.Input, Operations.wildcards.Output> = unexpected
     var textWildcard: Handler<Operations.textWildcard.Input, Operations.textWildcard.Output> = unexpected
     var answerHeaders: Handler<Operations.answerHeaders.Input, Operations.answerHeaders.Output> = unexpected
@@ -325,6 +330,29 @@ struct Service: APIProtocol {
 
     func parameterised(_ input: Operations.parameterised.Input) async throws -> Operations.parameterised.Output {
         try await handlers.parameterised(input)
+    }
+
+    func shadows(_ input: Operations.shadows.Input) async throws -> Operations.shadows.Output {
+        try await handlers.shadows(input)
+    }
+
+    func shadowParts(_ input: Operations.shadowParts.Input) async throws -> Operations.shadowParts.Output {
+        try await handlers.shadowParts(input)
+    }
+
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    func Swift(_ input: Operations.Swift_2.Input) async throws -> Operations.Swift_2.Output {
+        try await handlers.swiftNamed(input)
+    }
+
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    func Operations_2(_ input: Operations.Operations_2.Input) async throws -> Operations.Operations_2.Output {
+        try await handlers.operationsNamed(input)
+    }
+
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    func Components(_ input: Operations.Components_2.Input) async throws -> Operations.Components_2.Output {
+        try await handlers.componentsNamed(input)
     }
 
     func wildcards(_ input: Operations.wildcards.Input) async throws -> Operations.wildcards.Output {

@@ -471,6 +471,90 @@ struct CompositionSchemaTests {
     }
 }
 
+/// Documents that name things like what generated code mentions.
+struct ShadowingNameTests {
+    @Test func propertiesAreNamedLikeModulesAndNamespaces() async throws {
+        try await expect(
+            specimen {
+                $0.shadows = .init(
+                    Operations: .case1(.init(a: 1)),
+                    Components: .init(value2: .november),
+                    Servers: .init(value1: .init(a: 1), value2: .init(name: "n")),
+                    Swift: 7,
+                    StreamingJSON: [.Point(.init(x: 1, y: 2)), .case2(true)],
+                    OpenAPISwiftRuntime: .init(additionalProperties: ["a": "b"]),
+                    OpenAPIRuntime: "t",
+                    Foundation: .november
+                )
+            },
+            is: #"{"shadows":{"Components":"2023-11-14T22:13:20Z","Foundation":"2023-11-14T22:13:20Z","#
+                + #""OpenAPIRuntime":"t","OpenAPISwiftRuntime":{"a":"b"},"Operations":{"a":1},"#
+                + #""Servers":{"a":1,"name":"n"},"StreamingJSON":[{"x":1,"y":2},true],"Swift":7}}"#
+        )
+    }
+
+    @Test(
+        arguments: [
+            (Schemas.ModuleNamed.Swift(.init(kind: "Swift", lives: 9)), #"{"kind":"Swift","lives":9}"#),
+            (.Components(.init(kind: "Components")), #"{"kind":"Components"}"#),
+        ]
+    )
+    func casesAreNamedLikeModulesAndNamespaces(value: Schemas.ModuleNamed, json: String) async throws {
+        try await expect(specimen { $0.moduleNamed = value }, is: #"{"moduleNamed":\#(json)}"#)
+    }
+
+    @Test func parametersAndInlineBodiesAreNamedLikeModulesAndNamespaces() async throws {
+        let input = Operations.shadows.Input(
+            query: .init(Operations: .case1(7), Components: .red),
+            headers: .init(Swift: [1, 2]),
+            body: .json(.init(Operations: .case2(.init(b: .case1(.init(c: 1))))))
+        )
+        let client: Client = try Handlers(shadows: { received in
+            #expect(received == input)
+            return .noContent
+        }).client()
+        _ = try await client.shadows(input).noContent
+    }
+
+    @Test func partsAreNamedLikeModulesAndNamespaces() async throws {
+        let client: Client = try Handlers(shadowParts: { input in
+            var seen: [String] = []
+            switch input.body {
+            case .multipartForm(let parts):
+                for try await part in parts {
+                    switch part {
+                    case .Operations(let part):
+                        seen.append("\(part.payload.headers.Swift) \(part.payload.body.a ?? 0)")
+                    case .Components(let part): seen.append(part.payload.body.text)
+                    case .Swift(let part): seen.append(try await String(collecting: part.payload.body, upTo: 10))
+                    case .OpenAPISwiftRuntime(let part): seen.append("\(part.payload.body)")
+                    }
+                }
+            }
+            #expect(seen == ["3 1", "t", "s", "[1, 2]"])
+            return .noContent
+        }).client()
+        _ = try await client.shadowParts(
+            body: .multipartForm([
+                .Operations(.init(payload: .init(headers: .init(Swift: 3), body: .init(a: 1)))),
+                .Components(.init(payload: .init(body: .init(text: "t")))), .Swift(.init(payload: .init(body: "s"))),
+                .OpenAPISwiftRuntime(.init(payload: .init(body: [1, 2]))),
+            ])
+        ).noContent
+    }
+
+    @Test func operationsAreNamedLikeModulesAndNamespaces() async throws {
+        let client: Client = try Handlers(
+            swiftNamed: { _ in .noContent },
+            operationsNamed: { _ in .noContent },
+            componentsNamed: { _ in .noContent }
+        ).client()
+        _ = try await client.Swift().noContent
+        _ = try await client.Operations_2().noContent
+        _ = try await client.Components().noContent
+    }
+}
+
 /// Any value travels through both sides.
 struct RoundTripTests {
     @Test(

@@ -50,7 +50,7 @@ struct SchemaSnippetTests {
 
     // MARK: Names
 
-    @Test func namesThatWouldHideAModuleOfTheOutputAreNumbered() {
+    @Test func typesThatWouldHideAModuleOfTheOutputAreNumbered() {
         let generation = generate(
             """
                 Swift: {type: object, properties: {Components: {type: string}}}
@@ -59,7 +59,7 @@ struct SchemaSnippetTests {
         )
         #expect(generation.errors == [])
         #expect(generation.contains("public struct Swift_2: StreamingJSON.JSONCodable, Swift.Sendable {"))
-        #expect(generation.contains("public var Components_2: Swift.String?"))
+        #expect(generation.contains("public var Components: Swift.String?"))
         #expect(generation.contains("public var a: Components.Schemas.Swift_2?"))
     }
 
@@ -193,8 +193,8 @@ struct SchemaSnippetTests {
         ) { $0.typeOverrides = ["ID": "Foundation.UUID"] }
         #expect(generation.contains("public import Foundation\n"))
         #expect(generation.contains("public typealias ID = Foundation.UUID"))
-        #expect(generation.contains("try reader.readOverride(Components.Schemas.ID.self)"))
-        #expect(generation.contains("try reader.readOverride([Components.Schemas.ID].self)"))
+        #expect(generation.contains("try reader.readOverride() as Components.Schemas.ID }"))
+        #expect(generation.contains("try reader.readOverride() as [Components.Schemas.ID] }"))
         #expect(generation.contains("writer.writeOverride(value)"))
     }
 

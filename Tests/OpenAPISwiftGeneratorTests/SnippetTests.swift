@@ -157,7 +157,7 @@ struct SnippetTests {
                 self.a = a
                 }
                 public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b", "a")
+                private static let __keys: StreamingJSON.JSONKeys = .init("b", "a")
                 public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 var v1: Swift.String? = nil

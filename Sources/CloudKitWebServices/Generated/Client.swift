@@ -25,7 +25,7 @@ package struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,
@@ -550,9 +550,9 @@ extension Operations.QueryRecords {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.QueryRecords.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.QueryRecords.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.QueryRecords.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.QueryRecords.Output.Ok(headers: headers, body: body))
@@ -602,9 +602,9 @@ extension Operations.LookupRecords {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.LookupRecords.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.LookupRecords.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.LookupRecords.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupRecords.Output.Ok(headers: headers, body: body))
@@ -654,9 +654,9 @@ extension Operations.ModifyRecords {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ModifyRecords.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.ModifyRecords.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.ModifyRecords.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ModifyRecords.Output.Ok(headers: headers, body: body))
@@ -705,9 +705,9 @@ extension Operations.FetchRecordChanges {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.FetchRecordChanges.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.FetchRecordChanges.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.FetchRecordChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchRecordChanges.Output.Ok(headers: headers, body: body))
@@ -756,9 +756,9 @@ extension Operations.ResolveShares {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ResolveShares.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.ResolveShares.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.ResolveShares.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ResolveShares.Output.Ok(headers: headers, body: body))
@@ -807,9 +807,9 @@ extension Operations.AcceptShares {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.AcceptShares.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.AcceptShares.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.AcceptShares.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.AcceptShares.Output.Ok(headers: headers, body: body))
@@ -858,9 +858,9 @@ extension Operations.FetchDatabaseChanges {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.FetchDatabaseChanges.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.FetchDatabaseChanges.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.FetchDatabaseChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchDatabaseChanges.Output.Ok(headers: headers, body: body))
@@ -909,9 +909,9 @@ extension Operations.FetchZoneChanges {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.FetchZoneChanges.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.FetchZoneChanges.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.FetchZoneChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchZoneChanges.Output.Ok(headers: headers, body: body))
@@ -959,9 +959,9 @@ extension Operations.ListZones {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ListZones.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.ListZones.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.ListZones.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ListZones.Output.Ok(headers: headers, body: body))
@@ -1010,9 +1010,9 @@ extension Operations.LookupZones {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.LookupZones.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.LookupZones.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.LookupZones.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupZones.Output.Ok(headers: headers, body: body))
@@ -1061,9 +1061,9 @@ extension Operations.ModifyZones {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ModifyZones.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.ModifyZones.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.ModifyZones.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ModifyZones.Output.Ok(headers: headers, body: body))
@@ -1112,9 +1112,9 @@ extension Operations.FetchZoneListChanges {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.FetchZoneListChanges.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.FetchZoneListChanges.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.FetchZoneListChanges.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchZoneListChanges.Output.Ok(headers: headers, body: body))
@@ -1162,9 +1162,9 @@ extension Operations.FetchCaller {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.FetchCaller.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.FetchCaller.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.FetchCaller.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchCaller.Output.Ok(headers: headers, body: body))
@@ -1212,9 +1212,9 @@ extension Operations.FetchCurrentUser {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.FetchCurrentUser.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.FetchCurrentUser.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.FetchCurrentUser.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchCurrentUser.Output.Ok(headers: headers, body: body))
@@ -1262,9 +1262,9 @@ extension Operations.DiscoverAllUsers {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.DiscoverAllUsers.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.DiscoverAllUsers.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.DiscoverAllUsers.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.DiscoverAllUsers.Output.Ok(headers: headers, body: body))
@@ -1313,9 +1313,9 @@ extension Operations.DiscoverUsers {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.DiscoverUsers.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.DiscoverUsers.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.DiscoverUsers.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.DiscoverUsers.Output.Ok(headers: headers, body: body))
@@ -1364,9 +1364,9 @@ extension Operations.LookupUsersByEmail {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.LookupUsersByEmail.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.LookupUsersByEmail.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.LookupUsersByEmail.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupUsersByEmail.Output.Ok(headers: headers, body: body))
@@ -1415,9 +1415,9 @@ extension Operations.LookupUsersByID {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.LookupUsersByID.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.LookupUsersByID.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.LookupUsersByID.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupUsersByID.Output.Ok(headers: headers, body: body))
@@ -1465,9 +1465,9 @@ extension Operations.LookupContacts {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.LookupContacts.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.LookupContacts.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.LookupContacts.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupContacts.Output.Ok(headers: headers, body: body))
@@ -1515,9 +1515,9 @@ extension Operations.ListSubscriptions {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ListSubscriptions.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.ListSubscriptions.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.ListSubscriptions.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ListSubscriptions.Output.Ok(headers: headers, body: body))
@@ -1566,9 +1566,9 @@ extension Operations.LookupSubscriptions {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.LookupSubscriptions.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.LookupSubscriptions.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.LookupSubscriptions.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.LookupSubscriptions.Output.Ok(headers: headers, body: body))
@@ -1617,9 +1617,9 @@ extension Operations.ModifySubscriptions {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ModifySubscriptions.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.ModifySubscriptions.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.ModifySubscriptions.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.ModifySubscriptions.Output.Ok(headers: headers, body: body))
@@ -1668,9 +1668,9 @@ extension Operations.RequestAssetUploads {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.RequestAssetUploads.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.RequestAssetUploads.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.RequestAssetUploads.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.RequestAssetUploads.Output.Ok(headers: headers, body: body))
@@ -1719,9 +1719,9 @@ extension Operations.RereferenceAssets {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.RereferenceAssets.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.RereferenceAssets.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.RereferenceAssets.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.RereferenceAssets.Output.Ok(headers: headers, body: body))
@@ -1768,9 +1768,9 @@ extension Operations.CreateDeviceToken {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.CreateDeviceToken.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.CreateDeviceToken.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             let body: Operations.CreateDeviceToken.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.CreateDeviceToken.Output.Ok(headers: headers, body: body))
@@ -1817,9 +1817,9 @@ extension Operations.RegisterDeviceToken {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.RegisterDeviceToken.Output.Ok.Headers(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+            let headers: Operations.RegisterDeviceToken.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
             return .ok(Operations.RegisterDeviceToken.Output.Ok(headers: headers))
         case 400:
@@ -1852,132 +1852,132 @@ extension Operations.RegisterDeviceToken {
 
 extension Components.Responses.BadRequest {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.BadRequest.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.BadRequest.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.BadRequest.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.BadRequest.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.Unauthorized {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.Unauthorized.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.Unauthorized.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Unauthorized.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.Unauthorized.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.Forbidden {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.Forbidden.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.Forbidden.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Forbidden.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.Forbidden.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.NotFound {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.NotFound.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.NotFound.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.NotFound.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.NotFound.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.Conflict {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.Conflict.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.Conflict.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.Conflict.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.Conflict.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.PreconditionFailed {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.PreconditionFailed.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.PreconditionFailed.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.PreconditionFailed.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.PreconditionFailed.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.ContentTooLarge {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.ContentTooLarge.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.ContentTooLarge.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.ContentTooLarge.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.ContentTooLarge.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.MisdirectedRequest {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.MisdirectedRequest.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.MisdirectedRequest.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.MisdirectedRequest.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.MisdirectedRequest.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.TooManyRequests {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.TooManyRequests.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.TooManyRequests.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.TooManyRequests.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.TooManyRequests.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.InternalServerError {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.InternalServerError.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.InternalServerError.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.InternalServerError.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.InternalServerError.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }
 
 extension Components.Responses.ServiceUnavailable {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.ServiceUnavailable.Headers(
-            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string, Components.Headers.XAppleRequestUUID.self),
-            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string, Components.Headers.XAppleCloudKitWebAuthToken.self)
+        let headers: Components.Responses.ServiceUnavailable.Headers = .init(
+            xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+            xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
         )
         try response.requireContentType("application/json")
-        let body: Components.Responses.ServiceUnavailable.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride(Components.Schemas.ErrorResponse.self) }))
+        let body: Components.Responses.ServiceUnavailable.Body = .json(try response.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ErrorResponse in try reader.readOverride() as Components.Schemas.ErrorResponse }))
         return Self(headers: headers, body: body)
     }
 }

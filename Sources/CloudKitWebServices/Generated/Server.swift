@@ -23,7 +23,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -312,13 +312,13 @@ extension Operations.QueryRecords {
         let path = Operations.QueryRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
         let query = Operations.QueryRecords.Input.Query(
             getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
         )
-        let headers = Operations.QueryRecords.Input.Headers(
+        let headers: Operations.QueryRecords.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.QueryRecords.Input.Body = try request.jsonBody()
@@ -380,13 +380,13 @@ extension Operations.LookupRecords {
         let path = Operations.LookupRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
         let query = Operations.LookupRecords.Input.Query(
             getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
         )
-        let headers = Operations.LookupRecords.Input.Headers(
+        let headers: Operations.LookupRecords.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.LookupRecords.Input.Body = try request.jsonBody()
@@ -448,13 +448,13 @@ extension Operations.ModifyRecords {
         let path = Operations.ModifyRecords.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
         let query = Operations.ModifyRecords.Input.Query(
             getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
         )
-        let headers = Operations.ModifyRecords.Input.Headers(
+        let headers: Operations.ModifyRecords.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.ModifyRecords.Input.Body = try request.jsonBody()
@@ -516,10 +516,10 @@ extension Operations.FetchRecordChanges {
         let path = Operations.FetchRecordChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.FetchRecordChanges.Input.Headers(
+        let headers: Operations.FetchRecordChanges.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.FetchRecordChanges.Input.Body = try request.jsonBody()
@@ -581,10 +581,10 @@ extension Operations.ResolveShares {
         let path = Operations.ResolveShares.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.ResolveShares.Input.Headers(
+        let headers: Operations.ResolveShares.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.ResolveShares.Input.Body = try request.jsonBody()
@@ -646,10 +646,10 @@ extension Operations.AcceptShares {
         let path = Operations.AcceptShares.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.AcceptShares.Input.Headers(
+        let headers: Operations.AcceptShares.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.AcceptShares.Input.Body = try request.jsonBody()
@@ -711,10 +711,10 @@ extension Operations.FetchDatabaseChanges {
         let path = Operations.FetchDatabaseChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.FetchDatabaseChanges.Input.Headers(
+        let headers: Operations.FetchDatabaseChanges.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.FetchDatabaseChanges.Input.Body = try request.jsonBody()
@@ -776,10 +776,10 @@ extension Operations.FetchZoneChanges {
         let path = Operations.FetchZoneChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.FetchZoneChanges.Input.Headers(
+        let headers: Operations.FetchZoneChanges.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.FetchZoneChanges.Input.Body = try request.jsonBody()
@@ -841,10 +841,10 @@ extension Operations.ListZones {
         let path = Operations.ListZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.ListZones.Input.Headers(
+        let headers: Operations.ListZones.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -905,10 +905,10 @@ extension Operations.LookupZones {
         let path = Operations.LookupZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.LookupZones.Input.Headers(
+        let headers: Operations.LookupZones.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.LookupZones.Input.Body = try request.jsonBody()
@@ -970,10 +970,10 @@ extension Operations.ModifyZones {
         let path = Operations.ModifyZones.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.ModifyZones.Input.Headers(
+        let headers: Operations.ModifyZones.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.ModifyZones.Input.Body = try request.jsonBody()
@@ -1035,10 +1035,10 @@ extension Operations.FetchZoneListChanges {
         let path = Operations.FetchZoneListChanges.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.FetchZoneListChanges.Input.Headers(
+        let headers: Operations.FetchZoneListChanges.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.FetchZoneListChanges.Input.Body = try request.jsonBody()
@@ -1100,10 +1100,10 @@ extension Operations.FetchCaller {
         let path = Operations.FetchCaller.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.FetchCaller.Input.Headers(
+        let headers: Operations.FetchCaller.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -1164,10 +1164,10 @@ extension Operations.FetchCurrentUser {
         let path = Operations.FetchCurrentUser.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.FetchCurrentUser.Input.Headers(
+        let headers: Operations.FetchCurrentUser.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -1228,10 +1228,10 @@ extension Operations.DiscoverAllUsers {
         let path = Operations.DiscoverAllUsers.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.DiscoverAllUsers.Input.Headers(
+        let headers: Operations.DiscoverAllUsers.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -1292,10 +1292,10 @@ extension Operations.DiscoverUsers {
         let path = Operations.DiscoverUsers.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.DiscoverUsers.Input.Headers(
+        let headers: Operations.DiscoverUsers.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.DiscoverUsers.Input.Body = try request.jsonBody()
@@ -1357,10 +1357,10 @@ extension Operations.LookupUsersByEmail {
         let path = Operations.LookupUsersByEmail.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.LookupUsersByEmail.Input.Headers(
+        let headers: Operations.LookupUsersByEmail.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.LookupUsersByEmail.Input.Body = try request.jsonBody()
@@ -1422,10 +1422,10 @@ extension Operations.LookupUsersByID {
         let path = Operations.LookupUsersByID.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.LookupUsersByID.Input.Headers(
+        let headers: Operations.LookupUsersByID.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.LookupUsersByID.Input.Body = try request.jsonBody()
@@ -1487,10 +1487,10 @@ extension Operations.LookupContacts {
         let path = Operations.LookupContacts.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.LookupContacts.Input.Headers(
+        let headers: Operations.LookupContacts.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -1551,10 +1551,10 @@ extension Operations.ListSubscriptions {
         let path = Operations.ListSubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.ListSubscriptions.Input.Headers(
+        let headers: Operations.ListSubscriptions.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -1615,10 +1615,10 @@ extension Operations.LookupSubscriptions {
         let path = Operations.LookupSubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.LookupSubscriptions.Input.Headers(
+        let headers: Operations.LookupSubscriptions.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.LookupSubscriptions.Input.Body = try request.jsonBody()
@@ -1680,10 +1680,10 @@ extension Operations.ModifySubscriptions {
         let path = Operations.ModifySubscriptions.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.ModifySubscriptions.Input.Headers(
+        let headers: Operations.ModifySubscriptions.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.ModifySubscriptions.Input.Body = try request.jsonBody()
@@ -1745,10 +1745,10 @@ extension Operations.RequestAssetUploads {
         let path = Operations.RequestAssetUploads.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.RequestAssetUploads.Input.Headers(
+        let headers: Operations.RequestAssetUploads.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.RequestAssetUploads.Input.Body = try request.jsonBody()
@@ -1810,10 +1810,10 @@ extension Operations.RereferenceAssets {
         let path = Operations.RereferenceAssets.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) }),
-            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride(Components.Parameters.Database.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
-        let headers = Operations.RereferenceAssets.Input.Headers(
+        let headers: Operations.RereferenceAssets.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.RereferenceAssets.Input.Body = try request.jsonBody()
@@ -1875,9 +1875,9 @@ extension Operations.CreateDeviceToken {
         let path = Operations.CreateDeviceToken.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment })
         )
-        let headers = Operations.CreateDeviceToken.Input.Headers(
+        let headers: Operations.CreateDeviceToken.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.CreateDeviceToken.Input.Body = try request.jsonBody()
@@ -1939,9 +1939,9 @@ extension Operations.RegisterDeviceToken {
         let path = Operations.RegisterDeviceToken.Input.Path(
             version: try request.path("version", .string, Components.Parameters.Version.self),
             container: try request.path("container", .string, Components.Parameters.Container.self),
-            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride(Components.Parameters.Environment.self) })
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment })
         )
-        let headers = Operations.RegisterDeviceToken.Input.Headers(
+        let headers: Operations.RegisterDeviceToken.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.RegisterDeviceToken.Input.Body = try request.jsonBody()

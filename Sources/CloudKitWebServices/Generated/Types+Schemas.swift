@@ -59,7 +59,7 @@ extension Components.Schemas {
             self.displayedHostname = displayedHostname
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("routingKey", "shortTokenHash", "protectedFullToken", "encryptedPublicSharingKey", "displayedHostname")
+        private static let __keys: StreamingJSON.JSONKeys = .init("routingKey", "shortTokenHash", "protectedFullToken", "encryptedPublicSharingKey", "displayedHostname")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -209,7 +209,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("query", "zoneID", "zoneWide", "resultsLimit", "desiredKeys", "continuationMarker", "numbersAsStrings")
+        private static let __keys: StreamingJSON.JSONKeys = .init("query", "zoneID", "zoneWide", "resultsLimit", "desiredKeys", "continuationMarker", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.RecordQuery? = nil
             var v1: Components.Schemas.ZoneID? = nil
@@ -223,9 +223,9 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.RecordQuery in try reader.readOverride(Components.Schemas.RecordQuery.self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.RecordQuery in try reader.readOverride() as Components.Schemas.RecordQuery })
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
@@ -283,7 +283,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "continuationMarker", "syncToken")
+        private static let __keys: StreamingJSON.JSONKeys = .init("records", "continuationMarker", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
@@ -292,7 +292,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride() as [Components.Schemas.RecordResult] })
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
@@ -337,7 +337,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "zoneID", "desiredKeys", "numbersAsStrings")
+        private static let __keys: StreamingJSON.JSONKeys = .init("records", "zoneID", "desiredKeys", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordLookup]? = nil
             var v1: Components.Schemas.ZoneID? = nil
@@ -350,7 +350,7 @@ extension Components.Schemas {
                 case 0:
                     reader.readMember(required: &v0)
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 2:
                     reader.readMember(optional: &v2)
                 case 3:
@@ -396,7 +396,7 @@ extension Components.Schemas {
             self.assetPrivacyMaskType = assetPrivacyMaskType
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "desiredKeys", "assetPrivacyMaskType")
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordName", "desiredKeys", "assetPrivacyMaskType")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: [Swift.String]? = nil
@@ -443,7 +443,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "syncToken")
+        private static let __keys: StreamingJSON.JSONKeys = .init("records", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
@@ -451,7 +451,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride() as [Components.Schemas.RecordResult] })
                 case 1:
                     reader.readString(optional: &v1)
                 default:
@@ -496,7 +496,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations", "zoneID", "atomic", "desiredKeys", "numbersAsStrings")
+        private static let __keys: StreamingJSON.JSONKeys = .init("operations", "zoneID", "atomic", "desiredKeys", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordOperation]? = nil
             var v1: Components.Schemas.ZoneID? = nil
@@ -508,9 +508,9 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordOperation] in try reader.readOverride([Components.Schemas.RecordOperation].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordOperation] in try reader.readOverride() as [Components.Schemas.RecordOperation] })
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
@@ -553,7 +553,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "syncToken")
+        private static let __keys: StreamingJSON.JSONKeys = .init("records", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
@@ -561,7 +561,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride() as [Components.Schemas.RecordResult] })
                 case 1:
                     reader.readString(optional: &v1)
                 default:
@@ -606,7 +606,7 @@ extension Components.Schemas {
             self.numbersAsStrings = numbersAsStrings
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "syncToken", "resultsLimit", "desiredKeys", "numbersAsStrings")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zoneID", "syncToken", "resultsLimit", "desiredKeys", "numbersAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: Swift.String? = nil
@@ -618,7 +618,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
@@ -674,7 +674,7 @@ extension Components.Schemas {
             self.reverse = reverse
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("records", "syncToken", "moreComing", "reverse")
+        private static let __keys: StreamingJSON.JSONKeys = .init("records", "syncToken", "moreComing", "reverse")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.RecordResult]? = nil
             var v1: Swift.String? = nil
@@ -684,7 +684,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride() as [Components.Schemas.RecordResult] })
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
@@ -722,7 +722,7 @@ extension Components.Schemas {
             self.resultsLimit = resultsLimit
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("syncToken", "resultsLimit")
+        private static let __keys: StreamingJSON.JSONKeys = .init("syncToken", "resultsLimit")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -767,7 +767,7 @@ extension Components.Schemas {
             self.moreComing = moreComing
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "syncToken", "moreComing")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones", "syncToken", "moreComing")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
             var v1: Swift.String? = nil
@@ -776,7 +776,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride() as [Components.Schemas.ZoneResult] })
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
@@ -837,7 +837,7 @@ extension Components.Schemas {
             self.numberAsStrings = numberAsStrings
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "syncToken", "reverse", "resultsLimit", "desiredKeys", "desiredRecordTypes", "numbersAsStrings", "numberAsStrings")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones", "syncToken", "reverse", "resultsLimit", "desiredKeys", "desiredRecordTypes", "numbersAsStrings", "numberAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneChangesRequest]? = nil
             var v1: Swift.String? = nil
@@ -935,7 +935,7 @@ extension Components.Schemas {
             self.numberAsStrings = numberAsStrings
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "syncToken", "reverse", "resultsLimit", "desiredKeys", "desiredRecordTypes", "numbersAsStrings", "numberAsStrings")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zoneID", "syncToken", "reverse", "resultsLimit", "desiredKeys", "desiredRecordTypes", "numbersAsStrings", "numberAsStrings")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: Swift.String? = nil
@@ -950,7 +950,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
@@ -1004,7 +1004,7 @@ extension Components.Schemas {
             self.zones = zones
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneChanges]? = nil
             reader.beginMembers()
@@ -1067,7 +1067,7 @@ extension Components.Schemas {
             self.redirectURL = redirectURL
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "records", "syncToken", "moreComing", "reverse", "serverErrorCode", "reason", "retryAfter", "redirectURL")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zoneID", "records", "syncToken", "moreComing", "reverse", "serverErrorCode", "reason", "retryAfter", "redirectURL")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: [Components.Schemas.RecordResult]? = nil
@@ -1082,9 +1082,9 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride([Components.Schemas.RecordResult].self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.RecordResult] in try reader.readOverride() as [Components.Schemas.RecordResult] })
                 case 2:
                     reader.readString(optional: &v2)
                 case 3:
@@ -1156,7 +1156,7 @@ extension Components.Schemas {
             self.syncToken = syncToken
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "moreComing", "syncToken")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones", "moreComing", "syncToken")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
             var v1: Swift.Bool? = nil
@@ -1165,7 +1165,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride() as [Components.Schemas.ZoneResult] })
                 case 1:
                     reader.readBool(optional: &v1)
                 case 2:
@@ -1196,7 +1196,7 @@ extension Components.Schemas {
             self.zones = zones
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneID]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1204,7 +1204,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneID] in try reader.readOverride([Components.Schemas.ZoneID].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneID] in try reader.readOverride() as [Components.Schemas.ZoneID] })
                 default:
                     reader.skipMember()
                 }
@@ -1230,14 +1230,14 @@ extension Components.Schemas {
             self.zones = zones
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride() as [Components.Schemas.ZoneResult] })
                 default:
                     reader.skipMember()
                 }
@@ -1260,7 +1260,7 @@ extension Components.Schemas {
             self.operations = operations
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations")
+        private static let __keys: StreamingJSON.JSONKeys = .init("operations")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneOperation]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1268,7 +1268,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneOperation] in try reader.readOverride([Components.Schemas.ZoneOperation].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneOperation] in try reader.readOverride() as [Components.Schemas.ZoneOperation] })
                 default:
                     reader.skipMember()
                 }
@@ -1294,14 +1294,14 @@ extension Components.Schemas {
             self.zones = zones
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride() as [Components.Schemas.ZoneResult] })
                 default:
                     reader.skipMember()
                 }
@@ -1327,7 +1327,7 @@ extension Components.Schemas {
             self.resultsLimit = resultsLimit
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("metaSyncToken", "resultsLimit")
+        private static let __keys: StreamingJSON.JSONKeys = .init("metaSyncToken", "resultsLimit")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -1372,7 +1372,7 @@ extension Components.Schemas {
             self.moreComing = moreComing
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zones", "metaSyncToken", "moreComing")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones", "metaSyncToken", "moreComing")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ZoneResult]? = nil
             var v1: Swift.String? = nil
@@ -1381,7 +1381,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride([Components.Schemas.ZoneResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ZoneResult] in try reader.readOverride() as [Components.Schemas.ZoneResult] })
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
@@ -1414,7 +1414,7 @@ extension Components.Schemas {
             self.shortGUIDs = shortGUIDs
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUIDs")
+        private static let __keys: StreamingJSON.JSONKeys = .init("shortGUIDs")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUID]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1422,7 +1422,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUID] in try reader.readOverride([Components.Schemas.ShortGUID].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUID] in try reader.readOverride() as [Components.Schemas.ShortGUID] })
                 default:
                     reader.skipMember()
                 }
@@ -1448,14 +1448,14 @@ extension Components.Schemas {
             self.results = results
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("results")
+        private static let __keys: StreamingJSON.JSONKeys = .init("results")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUIDResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUIDResult] in try reader.readOverride([Components.Schemas.ShortGUIDResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUIDResult] in try reader.readOverride() as [Components.Schemas.ShortGUIDResult] })
                 default:
                     reader.skipMember()
                 }
@@ -1478,7 +1478,7 @@ extension Components.Schemas {
             self.shortGUIDs = shortGUIDs
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("shortGUIDs")
+        private static let __keys: StreamingJSON.JSONKeys = .init("shortGUIDs")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUID]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1486,7 +1486,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUID] in try reader.readOverride([Components.Schemas.ShortGUID].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUID] in try reader.readOverride() as [Components.Schemas.ShortGUID] })
                 default:
                     reader.skipMember()
                 }
@@ -1512,14 +1512,14 @@ extension Components.Schemas {
             self.results = results
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("results")
+        private static let __keys: StreamingJSON.JSONKeys = .init("results")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.ShortGUIDResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUIDResult] in try reader.readOverride([Components.Schemas.ShortGUIDResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.ShortGUIDResult] in try reader.readOverride() as [Components.Schemas.ShortGUIDResult] })
                 default:
                     reader.skipMember()
                 }
@@ -1549,7 +1549,7 @@ extension Components.Schemas {
             self.contactInformation = contactInformation
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("participantId", "contactInformation")
+        private static let __keys: StreamingJSON.JSONKeys = .init("participantId", "contactInformation")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Components.Schemas.ContactInformation? = nil
@@ -1587,7 +1587,7 @@ extension Components.Schemas {
             self.phoneNumber = phoneNumber
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("emailAddress", "phoneNumber")
+        private static let __keys: StreamingJSON.JSONKeys = .init("emailAddress", "phoneNumber")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -1627,7 +1627,7 @@ extension Components.Schemas {
             self.pcsChangeTag = pcsChangeTag
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("bytes", "pcsChangeTag")
+        private static let __keys: StreamingJSON.JSONKeys = .init("bytes", "pcsChangeTag")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -1682,7 +1682,7 @@ extension Components.Schemas {
             self.emailAddress = emailAddress
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("userRecordName", "firstName", "lastName", "emailAddress")
+        private static let __keys: StreamingJSON.JSONKeys = .init("userRecordName", "firstName", "lastName", "emailAddress")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -1739,7 +1739,7 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("userRecordName", "nameComponents", "lookupInfo", "users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("userRecordName", "nameComponents", "lookupInfo", "users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Components.Schemas.NameComponents? = nil
@@ -1751,11 +1751,11 @@ extension Components.Schemas {
                 case 0:
                     reader.readString(optional: &v0)
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.NameComponents in try reader.readOverride(Components.Schemas.NameComponents.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.NameComponents in try reader.readOverride() as Components.Schemas.NameComponents })
                 case 2:
-                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.LookupInfo in try reader.readOverride(Components.Schemas.LookupInfo.self) })
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.LookupInfo in try reader.readOverride() as Components.Schemas.LookupInfo })
                 case 3:
-                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride([Components.Schemas.UserIdentity].self) })
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride() as [Components.Schemas.UserIdentity] })
                 default:
                     reader.skipMember()
                 }
@@ -1794,7 +1794,7 @@ extension Components.Schemas {
             self.lastName = lastName
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("userRecordName", "firstName", "lastName")
+        private static let __keys: StreamingJSON.JSONKeys = .init("userRecordName", "firstName", "lastName")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -1834,7 +1834,7 @@ extension Components.Schemas {
             self.lookupInfos = lookupInfos
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("lookupInfos")
+        private static let __keys: StreamingJSON.JSONKeys = .init("lookupInfos")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1842,7 +1842,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride([Components.Schemas.LookupInfo].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride() as [Components.Schemas.LookupInfo] })
                 default:
                     reader.skipMember()
                 }
@@ -1868,14 +1868,14 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.UserIdentity]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride([Components.Schemas.UserIdentity].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride() as [Components.Schemas.UserIdentity] })
                 default:
                     reader.skipMember()
                 }
@@ -1898,14 +1898,14 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.UserIdentity]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride([Components.Schemas.UserIdentity].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.UserIdentity] in try reader.readOverride() as [Components.Schemas.UserIdentity] })
                 default:
                     reader.skipMember()
                 }
@@ -1928,7 +1928,7 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1936,7 +1936,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride([Components.Schemas.LookupInfo].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride() as [Components.Schemas.LookupInfo] })
                 default:
                     reader.skipMember()
                 }
@@ -1962,7 +1962,7 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
             reader.beginMembers()
@@ -1992,7 +1992,7 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.LookupInfo]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -2000,7 +2000,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride([Components.Schemas.LookupInfo].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.LookupInfo] in try reader.readOverride() as [Components.Schemas.LookupInfo] })
                 default:
                     reader.skipMember()
                 }
@@ -2026,7 +2026,7 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
             reader.beginMembers()
@@ -2056,7 +2056,7 @@ extension Components.Schemas {
             self.users = users
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("users")
+        private static let __keys: StreamingJSON.JSONKeys = .init("users")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.User]? = nil
             reader.beginMembers()
@@ -2094,7 +2094,7 @@ extension Components.Schemas {
             self.subscriptionID = subscriptionID
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptionID")
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptionID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -2128,14 +2128,14 @@ extension Components.Schemas {
             self.subscriptions = subscriptions
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride([Components.Schemas.SubscriptionResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride() as [Components.Schemas.SubscriptionResult] })
                 default:
                     reader.skipMember()
                 }
@@ -2158,7 +2158,7 @@ extension Components.Schemas {
             self.subscriptions = subscriptions
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionLookup]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -2192,14 +2192,14 @@ extension Components.Schemas {
             self.subscriptions = subscriptions
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride([Components.Schemas.SubscriptionResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride() as [Components.Schemas.SubscriptionResult] })
                 default:
                     reader.skipMember()
                 }
@@ -2222,7 +2222,7 @@ extension Components.Schemas {
             self.operations = operations
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("operations")
+        private static let __keys: StreamingJSON.JSONKeys = .init("operations")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionOperation]? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -2230,7 +2230,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionOperation] in try reader.readOverride([Components.Schemas.SubscriptionOperation].self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionOperation] in try reader.readOverride() as [Components.Schemas.SubscriptionOperation] })
                 default:
                     reader.skipMember()
                 }
@@ -2256,14 +2256,14 @@ extension Components.Schemas {
             self.subscriptions = subscriptions
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("subscriptions")
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptions")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.SubscriptionResult]? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride([Components.Schemas.SubscriptionResult].self) })
+                    reader.readMember(optional: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.SubscriptionResult] in try reader.readOverride() as [Components.Schemas.SubscriptionResult] })
                 default:
                     reader.skipMember()
                 }
@@ -2289,7 +2289,7 @@ extension Components.Schemas {
             self.zoneID = zoneID
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tokens", "zoneID")
+        private static let __keys: StreamingJSON.JSONKeys = .init("tokens", "zoneID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetUploadRequest]? = nil
             var v1: Components.Schemas.ZoneID? = nil
@@ -2300,7 +2300,7 @@ extension Components.Schemas {
                 case 0:
                     reader.readMember(required: &v0)
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 default:
                     reader.skipMember()
                 }
@@ -2334,7 +2334,7 @@ extension Components.Schemas {
             self.fieldName = fieldName
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "recordType", "fieldName")
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordName", "recordType", "fieldName")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2378,7 +2378,7 @@ extension Components.Schemas {
             self.tokens = tokens
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tokens")
+        private static let __keys: StreamingJSON.JSONKeys = .init("tokens")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetUploadToken]? = nil
             reader.beginMembers()
@@ -2426,7 +2426,7 @@ extension Components.Schemas {
             self.reason = reason
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "fieldName", "url", "serverErrorCode", "reason")
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordName", "fieldName", "url", "serverErrorCode", "reason")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2475,7 +2475,7 @@ extension Components.Schemas {
             self.singleFile = singleFile
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("singleFile")
+        private static let __keys: StreamingJSON.JSONKeys = .init("singleFile")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Asset? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -2483,7 +2483,7 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.readOverride(Components.Schemas.Asset.self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.readOverride() as Components.Schemas.Asset })
                 default:
                     reader.skipMember()
                 }
@@ -2519,7 +2519,7 @@ extension Components.Schemas {
             self.targetZoneID = targetZoneID
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("zoneID", "assets", "targetZoneID")
+        private static let __keys: StreamingJSON.JSONKeys = .init("zoneID", "assets", "targetZoneID")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: [Components.Schemas.AssetField]? = nil
@@ -2529,11 +2529,11 @@ extension Components.Schemas {
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 case 1:
                     reader.readMember(required: &v1)
                 case 2:
-                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride(Components.Schemas.ZoneID.self) })
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ZoneID in try reader.readOverride() as Components.Schemas.ZoneID })
                 default:
                     reader.skipMember()
                 }
@@ -2566,7 +2566,7 @@ extension Components.Schemas {
             self.fieldName = fieldName
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "fieldName")
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordName", "fieldName")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2605,7 +2605,7 @@ extension Components.Schemas {
             self.assets = assets
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("assets")
+        private static let __keys: StreamingJSON.JSONKeys = .init("assets")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.AssetResult]? = nil
             reader.beginMembers()
@@ -2632,11 +2632,11 @@ extension Components.Schemas {
         case AssetError(Components.Schemas.AssetError)
         case Asset(Components.Schemas.Asset)
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Components.Schemas.AssetError = reader.attempt(Components.Schemas.AssetError.self) {
+            if let value: Components.Schemas.AssetError = reader.attempt() as Components.Schemas.AssetError? {
                 self = .AssetError(value)
                 return
             }
-            if let value: Components.Schemas.Asset = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.readOverride(Components.Schemas.Asset.self) }) {
+            if let value: Components.Schemas.Asset = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Asset in try reader.readOverride() as Components.Schemas.Asset }) {
                 self = .Asset(value)
                 return
             }
@@ -2680,7 +2680,7 @@ extension Components.Schemas {
             self.retryAfter = retryAfter
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("recordName", "fieldName", "serverErrorCode", "reason", "retryAfter")
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordName", "fieldName", "serverErrorCode", "reason", "retryAfter")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2737,7 +2737,7 @@ extension Components.Schemas {
             self.clientId = clientId
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("apnsEnvironment", "clientId")
+        private static let __keys: StreamingJSON.JSONKeys = .init("apnsEnvironment", "clientId")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2786,7 +2786,7 @@ extension Components.Schemas {
             self.webcourierURL = webcourierURL
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("apnsEnvironment", "apnsToken", "webcourierURL")
+        private static let __keys: StreamingJSON.JSONKeys = .init("apnsEnvironment", "apnsToken", "webcourierURL")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2832,7 +2832,7 @@ extension Components.Schemas {
             self.clientId = clientId
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("apnsEnvironment", "apnsToken", "clientId")
+        private static let __keys: StreamingJSON.JSONKeys = .init("apnsEnvironment", "apnsToken", "clientId")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil

@@ -697,13 +697,13 @@ package enum Servers {
     package enum Server1 {
         /// Apple's public entry to CloudKit Web Services.
         package static func url() throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://api.apple-cloudkit.com", variables: [])
+            try .init(validatingOpenAPIServerURL: "https://api.apple-cloudkit.com", variables: [])
         }
     }
     /// Apple's public entry to CloudKit Web Services.
     @available(*, deprecated, renamed: "Servers.Server1.url")
     package static func server1() throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://api.apple-cloudkit.com", variables: [])
+        try .init(validatingOpenAPIServerURL: "https://api.apple-cloudkit.com", variables: [])
     }
 }
 

@@ -1,8 +1,9 @@
 /// The names taken in one place of the output: the first to ask for a name gets it, later ones get it with a number.
 struct NameScope {
-    /// Names that generated code needs for itself wherever it stands: its modules and its own first namespace.
+    /// Names that generated code needs for itself wherever it is: its modules and its own first namespace.
     ///
-    /// A type or a property of such a name would hide them.
+    /// A type of such a name would hide them from the types inside of it. Properties, cases and methods do not: generated code names
+    /// modules and namespaces only where the compiler looks for types.
     static let reserved: Set<String> = ["Swift", "StreamingJSON", "OpenAPISwiftRuntime", "Components"]
 
     private var taken: Set<String>

@@ -171,8 +171,9 @@ struct Resolver {
 
     /// The names that operations have taken.
     private struct OperationScope {
-        var types = NameScope()
-        var methods = NameScope(taken: ["registerHandlers"])
+        var types = NameScope(taken: NameScope.reserved.union(["Operations"]))
+        // Clients and servers name the namespace, and the module for a method of HTTP that has no name, among the methods.
+        var methods = NameScope(taken: ["registerHandlers", "Operations", "OpenAPISwiftRuntime"])
         var identifiers: Set<String> = []
     }
 

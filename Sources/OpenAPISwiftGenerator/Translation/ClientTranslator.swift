@@ -57,7 +57,7 @@ struct ClientTranslator {
                         ),
                     ],
                     body: [
-                        .line("self.__client = OpenAPISwiftRuntime.UniversalClient("),
+                        .line("self.__client = .init("),
                         .line("    serverURL: serverURL,"),
                         .line("    configuration: configuration,"),
                         .line("    transport: transport,"),
@@ -302,12 +302,21 @@ func setBody(_ item: TranslatedBody.Case, of message: String) -> String {
 
 /// Statements that read header fields into `headers`.
 func headerReads(_ fields: [TranslatedParameter], from message: String, as type: String) -> [Statement] {
-    var statements: [Statement] = [.line("let headers = \(type)(")]
+    var statements: [Statement] = [.line("let headers: \(type) = .init(")]
     for (index, field) in fields.enumerated() {
-        let function: String = field.isJSON ? "jsonHeader" : "header"
-        let shape: String = field.isJSON ? "" : ", \(field.shape)"
-        let read: String =
-            "try \(message).\(field.type.isOptional ? function : "required\(function.prefix(1).uppercased())\(function.dropFirst())")(\(stringLiteral(field.key))\(shape), \(Snippets.typeArgument(field.type.unwrapped)))"
+        let function: String
+        switch (field.isJSON, field.type.isOptional) {
+        case (true, true): function = "jsonHeader"
+        case (true, false): function = "requiredJsonHeader"
+        case (false, true): function = "header"
+        case (false, false): function = "requiredHeader"
+        }
+        let read: String = Snippets.call(
+            "try \(message).\(function)",
+            [stringLiteral(field.key)] + (field.isJSON ? [] : [field.shape]),
+            reading: field.type.unwrapped,
+            isOptional: field.type.isOptional
+        )
         statements.append(.line("    \(escaped(field.name)): \(read)\(index + 1 < fields.count ? "," : "")"))
     }
     statements.append(.line(")"))
@@ -320,7 +329,7 @@ func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
     let names: [String] = body.cases.map { stringLiteral($0.mediaType.normalized) }
     func value(_ item: TranslatedBody.Case) -> String {
         switch item.coding {
-        case .json: return "try \(message).json(\(Snippets.typeArgument(item.type)))"
+        case .json: return Snippets.call("try \(message).json", reading: item.type)
         case .form: return "try \(message).form(\(item.shape), \(Snippets.typeArgument(item.type))\(item.styles))"
         case .multipart, .raw: return item.multipart?.read(from: message) ?? "try \(message).rawBody()"
         }

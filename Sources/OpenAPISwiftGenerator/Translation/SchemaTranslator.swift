@@ -354,7 +354,7 @@ struct SchemaTranslator {
             owner: place.owner
         )
         var fields: [Field] = []
-        var memberScope = NameScope(taken: NameScope.reserved)
+        var memberScope = NameScope()
         for property in schema.properties {
             guard let field = field(for: property, of: schema, scope: &memberScope, in: &inner) else { continue }
             fields.append(field)
@@ -561,7 +561,7 @@ struct SchemaTranslator {
                 isConstant: true,
                 name: "__keys",
                 type: "StreamingJSON.JSONKeys",
-                initialValue: "StreamingJSON.JSONKeys(\(keys.joined(separator: ", ")))"
+                initialValue: ".init(\(keys.joined(separator: ", ")))"
             )
         )
     }
@@ -745,7 +745,8 @@ struct SchemaTranslator {
                 read.append(.line("let v\(index): \(type.text)? = nil"))
                 continue
             }
-            read.append(.line("let v\(index): \(type.text)? = reader.attempt(\(Snippets.typeArgument(type)))"))
+            let value: String = Snippets.call("reader.attempt", reading: type, isOptional: true)
+            read.append(.line("let v\(index): \(type.text)? = \(value)"))
             read.append(.line("if v\(index) != nil { isMatched = true }"))
             read.append(.line("reader.rewind(to: start)"))
         }
@@ -853,9 +854,10 @@ struct SchemaTranslator {
             read.append(.block("switch tag", cases))
         } else {
             for alternative in alternatives where alternative.isTried {
+                let value: String = Snippets.call("reader.attempt", reading: alternative.type, isOptional: true)
                 read.append(
                     .block(
-                        "if let value: \(alternative.type.text) = reader.attempt(\(Snippets.typeArgument(alternative.type)))",
+                        "if let value: \(alternative.type.text) = \(value)",
                         [.line("self = .\(escaped(alternative.name))(value)"), .line("return")]
                     )
                 )

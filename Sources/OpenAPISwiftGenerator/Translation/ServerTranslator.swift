@@ -25,7 +25,7 @@ struct ServerTranslator {
         var body: [Statement] = []
         if !operations.isEmpty {
             body = [
-                .line("let server = OpenAPISwiftRuntime.UniversalServer<Self>("),
+                .line("let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init("),
                 .line("    serverURL: serverURL,"),
                 .line("    handler: self,"),
                 .line("    configuration: configuration,"),

@@ -60,20 +60,23 @@ enum Snippets {
     }
 
     /// An expression that reads a value of a type from `reader`.
+    ///
+    /// It names the type after `as`, where the compiler looks for types alone: in front of `.self` a property, a case or a method of
+    /// the same name as the module or the namespace would be found first.
     static func read(_ type: SwiftType) -> String {
         switch type {
         case .string: "try reader.readString()"
         case .bool: "try reader.readBool()"
-        case .int, .int32, .int64: "try reader.readInteger(\(type.text).self)"
+        case .int, .int32, .int64: "try reader.readInteger() as \(type.text)"
         case .double: "try reader.readDouble()"
         case .date: "try reader.readDate()"
         case .alias(_, let inner) where inner.containsDate: read(inner)
         case _ where !type.containsDate && type.containsOverride:
-            "try reader.readOverride(\(parenthesized(type)).self)"
+            "try reader.readOverride() as \(type.text)"
         case .array(let element) where element.containsDate: "try reader.readArray(\(readerClosure(element)))"
         case .dictionary(let value) where value.containsDate: "try reader.readDictionary(\(readerClosure(value)))"
         case .optional(let wrapped) where wrapped.containsDate: "try reader.readOptional(\(readerClosure(wrapped)))"
-        default: "try reader.read(\(parenthesized(type)).self)"
+        default: "try reader.read() as \(type.text)"
         }
     }
 
@@ -120,7 +123,27 @@ enum Snippets {
         "{ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> \(type.text) in \(read(type)) }"
     }
 
+    /// An expression that reads a value by a function that takes no more than a closure where the type's own conformance does not serve.
+    ///
+    /// - Parameters:
+    ///   - type: The type to read.
+    ///   - function: The function, as a member of what the value is read from.
+    ///   - arguments: What the function is called with in any case.
+    ///   - isOptional: Whether the function gives an optional of the type.
+    static func call(
+        _ function: String,
+        _ arguments: [String] = [],
+        reading type: SwiftType,
+        isOptional: Bool = false
+    ) -> String {
+        let all: [String] = arguments + (type.needsClosure ? [readerClosure(type)] : [])
+        let call: String = "\(function)(\(all.joined(separator: ", ")))"
+        return type.needsClosure ? call : "\(call) as \(type.text)\(isOptional ? "?" : "")"
+    }
+
     /// A type as an argument of a reading function: itself, or a closure where its own conformance does not serve.
+    ///
+    /// Only for code in whose scope no name of the document is that of a property, a case or a method.
     static func typeArgument(_ type: SwiftType) -> String {
         type.needsClosure ? readerClosure(type) : "\(parenthesized(type)).self"
     }

@@ -320,7 +320,7 @@ extension TranslatedMultipart {
                 modifiers: "static ",
                 name: "func partRequirements",
                 result: "OpenAPISwiftRuntime.MultipartRequirements",
-                body: [.line("OpenAPISwiftRuntime.MultipartRequirements([\(list)], allowsOtherParts: \(!isClosed))")]
+                body: [.line(".init([\(list)], allowsOtherParts: \(!isClosed))")]
             )
         )
     }
@@ -336,11 +336,9 @@ extension TranslatedMultipart {
                 arguments.append("headers: headers")
             }
             arguments.append("body: \(part.body.read)")
-            lines.append(.line("let payload = \(part.payload)(\(arguments.joined(separator: ", ")))"))
+            lines.append(.line("let payload: \(part.payload) = .init(\(arguments.joined(separator: ", ")))"))
             lines.append(
-                .line(
-                    "return .\(escaped(part.caseName))(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))"
-                )
+                .line("return .\(escaped(part.caseName))(.init(payload: payload, filename: part.filename))")
             )
             return .label("case \(stringLiteral(part.name)):", lines)
         }
@@ -348,16 +346,12 @@ extension TranslatedMultipart {
         switch others {
         case .undocumented, .other: last = [.line("return .\(others.caseName ?? "")(part.rawPart)")]
         case .refused:
-            last = [
-                .line(
-                    "throw OpenAPISwiftRuntime.MultipartError(code: .unexpectedPart, message: \"The document does not name this part.\")"
-                )
-            ]
+            last = [.line("throw part.unexpectedPart()")]
         case .typed(let body):
             last = [
                 .line("try part.requireContentType(\(stringLiteral(body.mediaType.normalized)))"),
                 .line(
-                    "return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: \(body.read), filename: part.filename, name: part.name))"
+                    "return .additionalProperties(.init(payload: \(body.read), filename: part.filename, name: part.name))"
                 ),
             ]
         }
@@ -421,8 +415,7 @@ extension TranslatedMultipart.Body {
 
     /// An expression that reads the body of `part`.
     fileprivate var read: String {
-        mediaType.coding == .json
-            ? "try part.json(\(Snippets.typeArgument(type)))" : "try part.rawBody()"
+        mediaType.coding == .json ? Snippets.call("try part.json", reading: type) : "try part.rawBody()"
     }
 
     /// A statement that sets the body of `writer`.

@@ -213,7 +213,7 @@ private struct ServerDeclaration {
     let names: NameAssigner
 
     var declarations: [Declaration] {
-        var scope = NameScope()
+        var scope = NameScope(taken: NameScope.reserved)
         var nested: [Declaration] = []
         var parameters: [FunctionDeclaration.Parameter] = []
         var oldParameters: [FunctionDeclaration.Parameter] = []
@@ -282,7 +282,7 @@ private struct ServerDeclaration {
                 result: "URL",
                 body: [
                     .line(
-                        "try URL(validatingOpenAPIServerURL: \(stringLiteral(server.url)), variables: [\(variables.joined(separator: ", "))])"
+                        "try .init(validatingOpenAPIServerURL: \(stringLiteral(server.url)), variables: [\(variables.joined(separator: ", "))])"
                     )
                 ]
             )
@@ -296,7 +296,7 @@ private struct ServerDeclaration {
                 documentation: documentation,
                 keyword: .enumeration,
                 name: name,
-                inherits: ["Swift.String", "Sendable"],
+                inherits: ["Swift.String", "Swift.Sendable"],
                 members: values.map { (value: String) in
                     .enumCase(
                         documentation: nil,

@@ -86,7 +86,7 @@ extension JSONReader {
     }
 
     /// Tries to read a value and returns to where it began if that fails.
-    @_spi(Generated) public mutating func attempt<T: JSONReadable>(_ type: T.Type) -> T? {
+    @_spi(Generated) public mutating func attempt<T: JSONReadable>(_ type: T.Type = T.self) -> T? {
         attempt { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 

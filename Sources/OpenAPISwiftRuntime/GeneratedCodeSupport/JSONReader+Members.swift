@@ -258,13 +258,14 @@ extension JSONReader {
 
     /// Reads a value of a type of the user's that reads itself.
     @inlinable
-    @_spi(Generated) public mutating func readOverride<T: JSONReadable>(_ type: T.Type) throws(JSONError) -> T {
+    @_spi(Generated) public mutating func readOverride<T: JSONReadable>(_ type: T.Type = T.self) throws(JSONError) -> T
+    {
         try T(json: &self)
     }
 
     /// Reads a value of a type of the user's that is only `Decodable`.
     @_disfavoredOverload
-    @_spi(Generated) public mutating func readOverride<T: Decodable>(_ type: T.Type) throws(JSONError) -> T {
+    @_spi(Generated) public mutating func readOverride<T: Decodable>(_ type: T.Type = T.self) throws(JSONError) -> T {
         try readDecodable(T.self)
     }
 }

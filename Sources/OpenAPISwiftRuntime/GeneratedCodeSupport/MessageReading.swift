@@ -66,7 +66,7 @@ extension ReadableMessage {
     }
 
     /// The body as one JSON value.
-    @_spi(Generated) public func json<T: JSONReadable>(_ type: T.Type) throws -> T {
+    @_spi(Generated) public func json<T: JSONReadable>(_ type: T.Type = T.self) throws -> T {
         try json { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
@@ -112,7 +112,7 @@ extension ReadableMessage {
     @_spi(Generated) public func header<T: JSONReadable>(
         _ name: String,
         _ shape: ParameterShape,
-        _ type: T.Type
+        _ type: T.Type = T.self
     ) throws -> T? {
         try header(name, shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
@@ -142,7 +142,7 @@ extension ReadableMessage {
     @_spi(Generated) public func requiredHeader<T: JSONReadable>(
         _ name: String,
         _ shape: ParameterShape,
-        _ type: T.Type
+        _ type: T.Type = T.self
     ) throws -> T {
         try header(name, shape, type).required(name, in: "header field")
     }
@@ -157,7 +157,7 @@ extension ReadableMessage {
     }
 
     /// A header field that holds JSON and may be missing.
-    @_spi(Generated) public func jsonHeader<T: JSONReadable>(_ name: String, _ type: T.Type) throws -> T? {
+    @_spi(Generated) public func jsonHeader<T: JSONReadable>(_ name: String, _ type: T.Type = T.self) throws -> T? {
         try jsonHeader(name) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
@@ -180,7 +180,9 @@ extension ReadableMessage {
     }
 
     /// A header field that holds JSON and must be there.
-    @_spi(Generated) public func requiredJsonHeader<T: JSONReadable>(_ name: String, _ type: T.Type) throws -> T {
+    @_spi(Generated) public func requiredJsonHeader<T: JSONReadable>(_ name: String, _ type: T.Type = T.self) throws
+        -> T
+    {
         try jsonHeader(name, type).required(name, in: "header field")
     }
 

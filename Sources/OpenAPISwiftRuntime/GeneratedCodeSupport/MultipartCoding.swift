@@ -19,6 +19,11 @@ import StreamingJSON
     public var name: String? { rawPart.name }
     /// The name of the file that the bytes are of.
     public var filename: String? { rawPart.filename }
+
+    /// The error for a part that the document does not name, where it allows no others.
+    public func unexpectedPart() -> MultipartError {
+        MultipartError(code: .unexpectedPart, message: "The document does not name this part.")
+    }
 }
 
 /// A part of a multipart body while it is put together.

@@ -25,7 +25,7 @@ struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,
@@ -733,6 +733,56 @@ struct Client: APIProtocol {
             decode: Operations.oldWords.decode
         )
     }
+    /// - Remark: HTTP `GET /shadows`.
+    func Swift(_ input: Operations.Swift_2.Input) async throws -> Operations.Swift_2.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.Swift_2.id,
+            method: .get,
+            encode: Operations.Swift_2.encode,
+            decode: Operations.Swift_2.decode
+        )
+    }
+    /// - Remark: HTTP `DELETE /shadows`.
+    func Operations_2(_ input: Operations.Operations_2.Input) async throws -> Operations.Operations_2.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.Operations_2.id,
+            method: .delete,
+            encode: Operations.Operations_2.encode,
+            decode: Operations.Operations_2.decode
+        )
+    }
+    /// - Remark: HTTP `PUT /shadows`.
+    func Components(_ input: Operations.Components_2.Input) async throws -> Operations.Components_2.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.Components_2.id,
+            method: .put,
+            encode: Operations.Components_2.encode,
+            decode: Operations.Components_2.decode
+        )
+    }
+    /// - Remark: HTTP `PATCH /shadows`.
+    func shadowParts(_ input: Operations.shadowParts.Input) async throws -> Operations.shadowParts.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.shadowParts.id,
+            method: .patch,
+            encode: Operations.shadowParts.encode,
+            decode: Operations.shadowParts.decode
+        )
+    }
+    /// - Remark: HTTP `POST /shadows`.
+    func shadows(_ input: Operations.shadows.Input) async throws -> Operations.shadows.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.shadows.id,
+            method: .post,
+            encode: Operations.shadows.encode,
+            decode: Operations.shadows.decode
+        )
+    }
 }
 
 extension Operations.getName {
@@ -1350,7 +1400,7 @@ extension Operations.sendList {
         switch response.statusCode {
         case 200:
             try response.requireContentType("application/json")
-            let body: Operations.sendList.Output.Ok.Body = .json(try response.json(Operations.sendList.Output.Ok.Body.jsonPayload.self))
+            let body: Operations.sendList.Output.Ok.Body = .json(try response.json() as Operations.sendList.Output.Ok.Body.jsonPayload)
             return .ok(Operations.sendList.Output.Ok(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
@@ -1376,14 +1426,14 @@ extension Operations.sendString {
             let body: Operations.sendString.Output.ResetContent.Body
             switch try response.matchContentType(["application/json", "text/plain"]) {
             case 0:
-                body = .json(try response.json((Operations.sendString.Output.ResetContent.Body.jsonPayload?).self))
+                body = .json(try response.json() as Operations.sendString.Output.ResetContent.Body.jsonPayload?)
             default:
                 body = .plainText(try response.rawBody())
             }
             return .resetContent(Operations.sendString.Output.ResetContent(body: body))
         case 206:
             try response.requireContentType("application/json")
-            let body: Operations.sendString.Output.PartialContent.Body = .json(try response.json((Operations.sendString.Output.PartialContent.Body.jsonPayload?).self))
+            let body: Operations.sendString.Output.PartialContent.Body = .json(try response.json() as Operations.sendString.Output.PartialContent.Body.jsonPayload?)
             return .partialContent(Operations.sendString.Output.PartialContent(body: body))
         case 226:
             try response.requireContentType("application/json")
@@ -1849,7 +1899,7 @@ extension Operations.negotiate {
             let body: Operations.negotiate.Output.Ok.Body
             switch try response.matchContentType(["application/json", "text/plain", "application/octet-stream"]) {
             case 0:
-                body = .json(try response.json(Components.Schemas.Note.self))
+                body = .json(try response.json() as Components.Schemas.Note)
             case 1:
                 body = .plainText(try response.rawBody())
             default:
@@ -1858,7 +1908,7 @@ extension Operations.negotiate {
             return .ok(Operations.negotiate.Output.Ok(body: body))
         case 404:
             try response.requireContentType("application/problem+json")
-            let body: Operations.negotiate.Output.NotFound.Body = .application_problem_plus_json(try response.json(Components.Schemas.Note.self))
+            let body: Operations.negotiate.Output.NotFound.Body = .application_problem_plus_json(try response.json() as Components.Schemas.Note)
             return .notFound(Operations.negotiate.Output.NotFound(body: body))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
@@ -1875,11 +1925,11 @@ extension Operations.parameterised {
         let body: Operations.parameterised.Output.Default.Body
         switch try response.matchContentType(["application/json", "application/json; foo=bar", "application/json; foo=bar; v=2"]) {
         case 0:
-            body = .json(try response.json(Components.Schemas.Note.self))
+            body = .json(try response.json() as Components.Schemas.Note)
         case 1:
-            body = .application_json_foo_bar(try response.json(Components.Schemas.Point.self))
+            body = .application_json_foo_bar(try response.json() as Components.Schemas.Point)
         default:
-            body = .application_json_foo_bar_v__2(try response.json(Swift.Int.self))
+            body = .application_json_foo_bar_v__2(try response.json() as Swift.Int)
         }
         return .`default`(statusCode: response.statusCode, Operations.parameterised.Output.Default(body: body))
     }
@@ -1934,26 +1984,26 @@ extension Operations.answerHeaders {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.answerHeaders.Output.Ok.Headers(
-                X_hyphen_Total: try response.requiredHeader("X-Total", .number, Swift.Int.self),
-                X_hyphen_Text: try response.header("X-Text", .string, Swift.String.self),
-                X_hyphen_Flag: try response.header("X-Flag", .boolean, Swift.Bool.self),
+            let headers: Operations.answerHeaders.Output.Ok.Headers = .init(
+                X_hyphen_Total: try response.requiredHeader("X-Total", .number) as Swift.Int,
+                X_hyphen_Text: try response.header("X-Text", .string) as Swift.String?,
+                X_hyphen_Flag: try response.header("X-Flag", .boolean) as Swift.Bool?,
                 X_hyphen_Moment: try response.header("X-Moment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
-                X_hyphen_Colour: try response.header("X-Colour", .string, Operations.answerHeaders.Output.Ok.Headers.X_hyphen_ColourPayload.self),
-                X_hyphen_List: try response.header("X-List", .array(.number), [Swift.Int].self),
-                X_hyphen_Json: try response.jsonHeader("X-Json", Components.Schemas.Note.self),
-                X_hyphen_Shared: try response.header("X-Shared", .string, Components.Headers.Shared.self),
-                Content_hyphen_Type: try response.header("Content-Type", .string, Swift.String.self)
+                X_hyphen_Colour: try response.header("X-Colour", .string) as Operations.answerHeaders.Output.Ok.Headers.X_hyphen_ColourPayload?,
+                X_hyphen_List: try response.header("X-List", .array(.number)) as [Swift.Int]?,
+                X_hyphen_Json: try response.jsonHeader("X-Json") as Components.Schemas.Note?,
+                X_hyphen_Shared: try response.header("X-Shared", .string) as Components.Headers.Shared?,
+                Content_hyphen_Type: try response.header("Content-Type", .string) as Swift.String?
             )
             return .ok(Operations.answerHeaders.Output.Ok(headers: headers))
         case 204:
-            let headers = Operations.answerHeaders.Output.NoContent.Headers(
-                X_hyphen_Text: try response.header("X-Text", .string, Swift.String.self)
+            let headers: Operations.answerHeaders.Output.NoContent.Headers = .init(
+                X_hyphen_Text: try response.header("X-Text", .string) as Swift.String?
             )
             return .noContent(Operations.answerHeaders.Output.NoContent(headers: headers))
         case 201:
-            let headers = Operations.answerHeaders.Output.Created.Headers(
-                X_hyphen_Json: try response.requiredJsonHeader("X-Json", Components.Schemas.Note.self)
+            let headers: Operations.answerHeaders.Output.Created.Headers = .init(
+                X_hyphen_Json: try response.requiredJsonHeader("X-Json") as Components.Schemas.Note
             )
             let body: Operations.answerHeaders.Output.Created.Body = try response.jsonBody()
             return .created(Operations.answerHeaders.Output.Created(headers: headers, body: body))
@@ -2147,10 +2197,88 @@ extension Operations.oldWords {
     }
 }
 
+extension Operations.Swift_2 {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shadows")
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.Operations_2 {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shadows")
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.Components_2 {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shadows")
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.shadowParts {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shadows")
+        switch input.body {
+        case .multipartForm(let value):
+            try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.shadowParts.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.shadowParts.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.shadows {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/shadows")
+        try request.addQuery("Operations", input.query.Operations)
+        try request.addQuery("Components", input.query.Components)
+        try request.addHeader("Swift", input.headers.Swift)
+        try request.setBody(input.body)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
 extension Components.Responses.Missing {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
-        let headers = Components.Responses.Missing.Headers(
-            X_hyphen_Reason: try response.header("X-Reason", .string, Swift.String.self)
+        let headers: Components.Responses.Missing.Headers = .init(
+            X_hyphen_Reason: try response.header("X-Reason", .string) as Swift.String?
         )
         let body: Components.Responses.Missing.Body = try response.jsonBody()
         return Self(headers: headers, body: body)
@@ -2159,7 +2287,7 @@ extension Components.Responses.Missing {
 
 extension Operations.sendParts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "scores", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "flag", occurrence: .atMostOnce), (name: "note", occurrence: .atMostOnce), (name: "inner_obj", occurrence: .atMostOnce), (name: "matrix", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce), (name: "picture", occurrence: .atMostOnce), (name: "free", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "title", occurrence: .exactlyOnce), (name: "scores", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "flag", occurrence: .atMostOnce), (name: "note", occurrence: .atMostOnce), (name: "inner_obj", occurrence: .atMostOnce), (name: "matrix", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce), (name: "picture", occurrence: .atMostOnce), (name: "free", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2204,7 +2332,7 @@ extension Operations.sendParts.Input.Body.multipartFormPayload {
 
 extension Operations.sendClosed.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .exactlyOnce)], allowsOtherParts: false)
+        .init([(name: "name", occurrence: .exactlyOnce)], allowsOtherParts: false)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2217,7 +2345,7 @@ extension Operations.sendClosed.Input.Body.multipartFormPayload {
 
 extension Operations.sendOpen.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2232,7 +2360,7 @@ extension Operations.sendOpen.Input.Body.multipartFormPayload {
 
 extension Operations.sendTyped.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2245,7 +2373,7 @@ extension Operations.sendTyped.Input.Body.multipartFormPayload {
 
 extension Operations.sendNotes.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2258,7 +2386,7 @@ extension Operations.sendNotes.Input.Body.multipartFormPayload {
 
 extension Operations.sendTexts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2271,7 +2399,7 @@ extension Operations.sendTexts.Input.Body.multipartFormPayload {
 
 extension Operations.sendUntyped.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2283,22 +2411,22 @@ extension Operations.sendUntyped.Input.Body.multipartFormPayload {
 
 extension Components.Schemas.Album {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "cover", occurrence: .exactlyOnce), (name: "caption", occurrence: .atMostOnce), (name: "notes", occurrence: .anyNumber)], allowsOtherParts: true)
+        .init([(name: "cover", occurrence: .exactlyOnce), (name: "caption", occurrence: .atMostOnce), (name: "notes", occurrence: .anyNumber)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "cover":
             try part.requireContentType("application/octet-stream")
-            let payload = Components.Schemas.Album.coverPayload(body: try part.rawBody())
-            return .cover(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Album.coverPayload = .init(body: try part.rawBody())
+            return .cover(.init(payload: payload, filename: part.filename))
         case "caption":
             try part.requireContentType("text/plain")
-            let payload = Components.Schemas.Album.captionPayload(body: try part.rawBody())
-            return .caption(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Album.captionPayload = .init(body: try part.rawBody())
+            return .caption(.init(payload: payload, filename: part.filename))
         case "notes":
             try part.requireContentType("application/json")
-            let payload = Components.Schemas.Album.notesPayload(body: try part.json(Components.Schemas.Note.self))
-            return .notes(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Album.notesPayload = .init(body: try part.json() as Components.Schemas.Note)
+            return .notes(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }
@@ -2322,7 +2450,7 @@ extension Components.Schemas.Album {
 
 extension Operations.sendOptionalParts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2335,16 +2463,40 @@ extension Operations.sendOptionalParts.Input.Body.multipartFormPayload {
     }
 }
 
+extension Operations.shadowParts.Input.Body.multipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        .init([(name: "Operations", occurrence: .atMostOnce), (name: "Components", occurrence: .atMostOnce), (name: "Swift", occurrence: .atMostOnce), (name: "OpenAPISwiftRuntime", occurrence: .anyNumber)], allowsOtherParts: false)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .Operations(let part):
+            writer.setName("Operations", filename: part.filename)
+            try writer.addHeader("Swift", part.payload.headers.Swift)
+            try writer.addHeader("Components", part.payload.headers.Components)
+            try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        case .Components(let part):
+            writer.setName("Components", filename: part.filename)
+            try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        case .Swift(let part):
+            writer.setName("Swift", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .OpenAPISwiftRuntime(let part):
+            writer.setName("OpenAPISwiftRuntime", filename: part.filename)
+            try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        }
+    }
+}
+
 extension Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "count", occurrence: .exactlyOnce)], allowsOtherParts: true)
+        .init([(name: "count", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "count":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.countPayload(body: try part.rawBody())
-            return .count(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.countPayload = .init(body: try part.rawBody())
+            return .count(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }

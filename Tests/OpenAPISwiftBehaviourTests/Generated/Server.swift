@@ -23,7 +23,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -641,6 +641,51 @@ extension APIProtocol {
             handle: { (handler: Self, input: Operations.oldWords.Input) async throws -> Operations.oldWords.Output in try await deprecatedCalls().oldWords(handler, input) },
             encode: Operations.oldWords.encode
         )
+        try server.register(
+            on: transport,
+            operationID: Operations.Swift_2.id,
+            method: .get,
+            path: "/shadows",
+            decode: Operations.Swift_2.decode,
+            handle: { (handler: Self, input: Operations.Swift_2.Input) async throws -> Operations.Swift_2.Output in try await handler.Swift(input) },
+            encode: Operations.Swift_2.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.Operations_2.id,
+            method: .delete,
+            path: "/shadows",
+            decode: Operations.Operations_2.decode,
+            handle: { (handler: Self, input: Operations.Operations_2.Input) async throws -> Operations.Operations_2.Output in try await handler.Operations_2(input) },
+            encode: Operations.Operations_2.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.Components_2.id,
+            method: .put,
+            path: "/shadows",
+            decode: Operations.Components_2.decode,
+            handle: { (handler: Self, input: Operations.Components_2.Input) async throws -> Operations.Components_2.Output in try await handler.Components(input) },
+            encode: Operations.Components_2.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.shadowParts.id,
+            method: .patch,
+            path: "/shadows",
+            decode: Operations.shadowParts.decode,
+            handle: { (handler: Self, input: Operations.shadowParts.Input) async throws -> Operations.shadowParts.Output in try await handler.shadowParts(input) },
+            encode: Operations.shadowParts.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.shadows.id,
+            method: .post,
+            path: "/shadows",
+            decode: Operations.shadows.decode,
+            handle: { (handler: Self, input: Operations.shadows.Input) async throws -> Operations.shadows.Output in try await handler.shadows(input) },
+            encode: Operations.shadows.encode
+        )
     }
 }
 
@@ -955,16 +1000,16 @@ extension Operations.queryNested {
 extension Operations.sendHeaders {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.sendHeaders.Input.Headers(
-            X_hyphen_Text: try request.header("X-Text", .string, Swift.String.self),
-            X_hyphen_Whole: try request.header("X-Whole", .number, Swift.Int.self),
-            X_hyphen_Number: try request.header("X-Number", .number, Swift.Double.self),
-            X_hyphen_Flag: try request.header("X-Flag", .boolean, Swift.Bool.self),
+        let headers: Operations.sendHeaders.Input.Headers = .init(
+            X_hyphen_Text: try request.header("X-Text", .string) as Swift.String?,
+            X_hyphen_Whole: try request.header("X-Whole", .number) as Swift.Int?,
+            X_hyphen_Number: try request.header("X-Number", .number) as Swift.Double?,
+            X_hyphen_Flag: try request.header("X-Flag", .boolean) as Swift.Bool?,
             X_hyphen_Moment: try request.header("X-Moment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
-            X_hyphen_Colour: try request.header("X-Colour", .string, Components.Schemas.Colour.self),
-            X_hyphen_List: try request.header("X-List", .array(.string), [Swift.String].self),
-            X_hyphen_Point: try request.header("X-Point", .object(["x": .number, "y": .number], additional: nil), Components.Schemas.Point.self),
-            X_hyphen_Json: try request.jsonHeader("X-Json", Components.Schemas.Note.self)
+            X_hyphen_Colour: try request.header("X-Colour", .string) as Components.Schemas.Colour?,
+            X_hyphen_List: try request.header("X-List", .array(.string)) as [Swift.String]?,
+            X_hyphen_Point: try request.header("X-Point", .object(["x": .number, "y": .number], additional: nil)) as Components.Schemas.Point?,
+            X_hyphen_Json: try request.jsonHeader("X-Json") as Components.Schemas.Note?
         )
         return Input(headers: headers)
     }
@@ -985,9 +1030,9 @@ extension Operations.sendHeaders {
 extension Operations.requireHeader {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.requireHeader.Input.Headers(
-            X_hyphen_Key: try request.requiredHeader("X-Key", .string, Swift.String.self),
-            X_hyphen_Note: try request.requiredJsonHeader("X-Note", Components.Schemas.Note.self)
+        let headers: Operations.requireHeader.Input.Headers = .init(
+            X_hyphen_Key: try request.requiredHeader("X-Key", .string) as Swift.String,
+            X_hyphen_Note: try request.requiredJsonHeader("X-Note") as Components.Schemas.Note
         )
         return Input(headers: headers)
     }
@@ -1008,8 +1053,8 @@ extension Operations.requireHeader {
 extension Operations.sendCookies {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.sendCookies.Input.Headers(
-            X_hyphen_Text: try request.header("X-Text", .string, Swift.String.self)
+        let headers: Operations.sendCookies.Input.Headers = .init(
+            X_hyphen_Text: try request.header("X-Text", .string) as Swift.String?
         )
         let cookies = Operations.sendCookies.Input.Cookies(
             session: try request.cookie("session", .string, Swift.String.self),
@@ -1203,8 +1248,8 @@ extension Operations.overlap {
             third: try request.query("third", .number, Swift.Int.self),
             first: try request.query("first", .string, Swift.String.self)
         )
-        let headers = Operations.overlap.Input.Headers(
-            X_hyphen_Trace: try request.header("X-Trace", .string, Components.Parameters.TraceHeader.self)
+        let headers: Operations.overlap.Input.Headers = .init(
+            X_hyphen_Trace: try request.header("X-Trace", .string) as Components.Parameters.TraceHeader?
         )
         return Input(path: path, query: query, headers: headers)
     }
@@ -1233,8 +1278,8 @@ extension Operations.deleteOverlap {
             second: try request.query("second", .number, Swift.Int.self),
             id: try request.query("id", .string, Swift.String.self)
         )
-        let headers = Operations.deleteOverlap.Input.Headers(
-            X_hyphen_Trace: try request.header("X-Trace", .string, Components.Parameters.TraceHeader.self)
+        let headers: Operations.deleteOverlap.Input.Headers = .init(
+            X_hyphen_Trace: try request.header("X-Trace", .string) as Components.Parameters.TraceHeader?
         )
         return Input(path: path, query: query, headers: headers)
     }
@@ -1261,8 +1306,8 @@ extension Operations.useReferences {
         let query = Operations.useReferences.Input.Query(
             page_hyphen_size: try request.query("page-size", .number, Components.Parameters.PageSize.self)
         )
-        let headers = Operations.useReferences.Input.Headers(
-            X_hyphen_Trace: try request.header("X-Trace", .string, Components.Parameters.TraceHeader.self)
+        let headers: Operations.useReferences.Input.Headers = .init(
+            X_hyphen_Trace: try request.header("X-Trace", .string) as Components.Parameters.TraceHeader?
         )
         return Input(path: path, query: query, headers: headers)
     }
@@ -1283,7 +1328,7 @@ extension Operations.useReferences {
 extension Operations.exchange {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.exchange.Input.Headers(
+        let headers: Operations.exchange.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.exchange.Input.Body = try request.jsonBody()
@@ -1309,15 +1354,15 @@ extension Operations.sendMedia {
         let body: Operations.sendMedia.Input.Body
         switch try request.matchContentType(["application/json", "application/json; foo=bar", "application/problem+json", "application/vnd.github.v3+json", "application/merge-patch+json", "text/plain", "text/html", "text/csv", "text/xml", "application/xml", "application/yaml", "application/pdf", "application/octet-stream", "image/png", "image/jpeg", "image/svg+xml", "image/*", "application/x-www-form-urlencoded"]) {
         case 0:
-            body = .json(try request.json(Components.Schemas.Note.self))
+            body = .json(try request.json() as Components.Schemas.Note)
         case 1:
-            body = .application_json_foo_bar(try request.json(Components.Schemas.Point.self))
+            body = .application_json_foo_bar(try request.json() as Components.Schemas.Point)
         case 2:
-            body = .application_problem_plus_json(try request.json(Components.Schemas.Note.self))
+            body = .application_problem_plus_json(try request.json() as Components.Schemas.Note)
         case 3:
-            body = .application_vnd_period_github_period_v3_plus_json(try request.json(Components.Schemas.Note.self))
+            body = .application_vnd_period_github_period_v3_plus_json(try request.json() as Components.Schemas.Note)
         case 4:
-            body = .application_merge_hyphen_patch_plus_json(try request.json(Components.Schemas.Note.self))
+            body = .application_merge_hyphen_patch_plus_json(try request.json() as Components.Schemas.Note)
         case 5:
             body = .plainText(try request.rawBody())
         case 6:
@@ -1388,7 +1433,7 @@ extension Operations.sendCharset {
         let body: Operations.sendCharset.Input.Body
         switch try request.matchContentType(["application/json; charset=utf-8", "text/plain; charset=utf-8"]) {
         case 0:
-            body = .application_json_charset_utf_hyphen_8(try request.json(Components.Schemas.Note.self))
+            body = .application_json_charset_utf_hyphen_8(try request.json() as Components.Schemas.Note)
         default:
             body = .Text_Plain_charset_utf_hyphen_8(try request.rawBody())
         }
@@ -1457,7 +1502,7 @@ extension Operations.putNullable {
 extension Operations.sendFree {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.sendFree.Input.Headers(
+        let headers: Operations.sendFree.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.sendFree.Input.Body = try request.jsonBody()
@@ -1500,7 +1545,7 @@ extension Operations.sendInline {
 extension Operations.sendList {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.sendList.Input.Headers(
+        let headers: Operations.sendList.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.sendList.Input.Body = try request.jsonBody()
@@ -1527,7 +1572,7 @@ extension Operations.sendList {
 extension Operations.sendString {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.sendString.Input.Headers(
+        let headers: Operations.sendString.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.sendString.Input.Body = try request.jsonBody()
@@ -1584,7 +1629,7 @@ extension Operations.sendReferenced {
         if request.hasBody {
             switch try request.matchContentType(["application/json", "text/plain", "application/octet-stream"]) {
             case 0:
-                body = .json(try request.json(Components.Schemas.Note.self))
+                body = .json(try request.json() as Components.Schemas.Note)
             case 1:
                 body = .plainText(try request.rawBody())
             default:
@@ -1675,7 +1720,7 @@ extension Operations.sendFreeForm {
 extension Operations.upload {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.upload.Input.Headers(
+        let headers: Operations.upload.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("application/octet-stream")
@@ -1858,7 +1903,7 @@ extension Operations.sendUntyped {
 extension Operations.sendAlbum {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.sendAlbum.Input.Headers(
+        let headers: Operations.sendAlbum.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("multipart/form-data")
@@ -2039,7 +2084,7 @@ extension Operations.everyStatus {
 extension Operations.everyRange {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.everyRange.Input.Headers(
+        let headers: Operations.everyRange.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2069,7 +2114,7 @@ extension Operations.everyRange {
 extension Operations.failing {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.failing.Input.Headers(
+        let headers: Operations.failing.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2101,7 +2146,7 @@ extension Operations.failing {
 extension Operations.negotiate {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.negotiate.Input.Headers(
+        let headers: Operations.negotiate.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2137,7 +2182,7 @@ extension Operations.negotiate {
 extension Operations.parameterised {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.parameterised.Input.Headers(
+        let headers: Operations.parameterised.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2165,7 +2210,7 @@ extension Operations.parameterised {
 extension Operations.wildcards {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.wildcards.Input.Headers(
+        let headers: Operations.wildcards.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2195,7 +2240,7 @@ extension Operations.wildcards {
 extension Operations.textWildcard {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.textWildcard.Input.Headers(
+        let headers: Operations.textWildcard.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2221,7 +2266,7 @@ extension Operations.textWildcard {
 extension Operations.answerHeaders {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.answerHeaders.Input.Headers(
+        let headers: Operations.answerHeaders.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2259,7 +2304,7 @@ extension Operations.answerHeaders {
 extension Operations.stream {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.stream.Input.Headers(
+        let headers: Operations.stream.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -2320,7 +2365,7 @@ extension Operations.queryShelf {
         let path = Operations.queryShelf.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
-        let headers = Operations.queryShelf.Input.Headers(
+        let headers: Operations.queryShelf.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.queryShelf.Input.Body = try request.jsonBody()
@@ -2346,8 +2391,8 @@ extension Operations.copyShelf {
         let path = Operations.copyShelf.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
-        let headers = Operations.copyShelf.Input.Headers(
-            Destination: try request.requiredHeader("Destination", .string, Swift.String.self)
+        let headers: Operations.copyShelf.Input.Headers = .init(
+            Destination: try request.requiredHeader("Destination", .string) as Swift.String
         )
         return Input(path: path, headers: headers)
     }
@@ -2511,6 +2556,111 @@ extension Operations.oldWords {
     }
 }
 
+extension Operations.Swift_2 {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.Operations_2 {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.Components_2 {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        return Input()
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.shadowParts {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        try request.requireContentType("multipart/form-data")
+        let body: Operations.shadowParts.Input.Body = .multipartForm(try request.multipart(Operations.shadowParts.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.shadowParts.Input.Body.multipartFormPayload in try Operations.shadowParts.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.shadows {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let query = Operations.shadows.Input.Query(
+            Operations: try request.query("Operations", .choice([.number, .boolean]), Operations.shadows.Input.Query.OperationsPayload.self),
+            Components: try request.query("Components", .string, Components.Schemas.Colour.self)
+        )
+        let headers: Operations.shadows.Input.Headers = .init(
+            Swift: try request.header("Swift", .array(.number)) as [Swift.Int]?
+        )
+        let body: Operations.shadows.Input.Body = try request.jsonBody()
+        return Input(query: query, headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
 extension Components.Responses.Missing {
     fileprivate func encode(into response: inout OpenAPISwiftRuntime.ServerResponse) throws {
         try response.addHeader("X-Reason", self.headers.X_hyphen_Reason)
@@ -2520,22 +2670,22 @@ extension Components.Responses.Missing {
 
 extension Components.Schemas.Album {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "cover", occurrence: .exactlyOnce), (name: "caption", occurrence: .atMostOnce), (name: "notes", occurrence: .anyNumber)], allowsOtherParts: true)
+        .init([(name: "cover", occurrence: .exactlyOnce), (name: "caption", occurrence: .atMostOnce), (name: "notes", occurrence: .anyNumber)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "cover":
             try part.requireContentType("application/octet-stream")
-            let payload = Components.Schemas.Album.coverPayload(body: try part.rawBody())
-            return .cover(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Album.coverPayload = .init(body: try part.rawBody())
+            return .cover(.init(payload: payload, filename: part.filename))
         case "caption":
             try part.requireContentType("text/plain")
-            let payload = Components.Schemas.Album.captionPayload(body: try part.rawBody())
-            return .caption(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Album.captionPayload = .init(body: try part.rawBody())
+            return .caption(.init(payload: payload, filename: part.filename))
         case "notes":
             try part.requireContentType("application/json")
-            let payload = Components.Schemas.Album.notesPayload(body: try part.json(Components.Schemas.Note.self))
-            return .notes(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Album.notesPayload = .init(body: try part.json() as Components.Schemas.Note)
+            return .notes(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }
@@ -2559,7 +2709,7 @@ extension Components.Schemas.Album {
 
 extension Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "count", occurrence: .exactlyOnce)], allowsOtherParts: true)
+        .init([(name: "count", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -2574,57 +2724,57 @@ extension Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload {
 
 extension Operations.sendParts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "scores", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "flag", occurrence: .atMostOnce), (name: "note", occurrence: .atMostOnce), (name: "inner_obj", occurrence: .atMostOnce), (name: "matrix", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce), (name: "picture", occurrence: .atMostOnce), (name: "free", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "title", occurrence: .exactlyOnce), (name: "scores", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "flag", occurrence: .atMostOnce), (name: "note", occurrence: .atMostOnce), (name: "inner_obj", occurrence: .atMostOnce), (name: "matrix", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce), (name: "picture", occurrence: .atMostOnce), (name: "free", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "title":
             try part.requireContentType("text/plain")
-            let headers = Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers(
-                X_hyphen_Lang: try part.header("X-Lang", .string, Swift.String.self)
+            let headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers = .init(
+                X_hyphen_Lang: try part.header("X-Lang", .string) as Swift.String?
             )
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.titlePayload(headers: headers, body: try part.rawBody())
-            return .title(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload = .init(headers: headers, body: try part.rawBody())
+            return .title(.init(payload: payload, filename: part.filename))
         case "scores":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.scoresPayload(body: try part.rawBody())
-            return .scores(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.scoresPayload = .init(body: try part.rawBody())
+            return .scores(.init(payload: payload, filename: part.filename))
         case "tags":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.tagsPayload(body: try part.rawBody())
-            return .tags(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.tagsPayload = .init(body: try part.rawBody())
+            return .tags(.init(payload: payload, filename: part.filename))
         case "flag":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.flagPayload(body: try part.rawBody())
-            return .flag(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.flagPayload = .init(body: try part.rawBody())
+            return .flag(.init(payload: payload, filename: part.filename))
         case "note":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.notePayload(body: try part.json(Components.Schemas.Note.self))
-            return .note(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.notePayload = .init(body: try part.json() as Components.Schemas.Note)
+            return .note(.init(payload: payload, filename: part.filename))
         case "inner_obj":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload(body: try part.json(Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload.self))
-            return .inner_obj(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload = .init(body: try part.json() as Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload)
+            return .inner_obj(.init(payload: payload, filename: part.filename))
         case "matrix":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload(body: try part.json([Swift.Int].self))
-            return .matrix(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload = .init(body: try part.json() as [Swift.Int])
+            return .matrix(.init(payload: payload, filename: part.filename))
         case "file":
             try part.requireContentType("image/jpeg")
-            let headers = Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers(
-                X_hyphen_Sum: try part.requiredHeader("X-Sum", .string, Swift.String.self),
-                X_hyphen_Size: try part.header("X-Size", .number, Swift.Int.self)
+            let headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers = .init(
+                X_hyphen_Sum: try part.requiredHeader("X-Sum", .string) as Swift.String,
+                X_hyphen_Size: try part.header("X-Size", .number) as Swift.Int?
             )
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.filePayload(headers: headers, body: try part.rawBody())
-            return .file(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.filePayload = .init(headers: headers, body: try part.rawBody())
+            return .file(.init(payload: payload, filename: part.filename))
         case "picture":
             try part.requireContentType("image/png")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.picturePayload(body: try part.rawBody())
-            return .picture(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.picturePayload = .init(body: try part.rawBody())
+            return .picture(.init(payload: payload, filename: part.filename))
         case "free":
             try part.requireContentType("application/json")
-            let payload = Operations.sendParts.Input.Body.multipartFormPayload.freePayload(body: try part.json(OpenAPISwiftRuntime.OpenAPIValueContainer.self))
-            return .free(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendParts.Input.Body.multipartFormPayload.freePayload = .init(body: try part.json() as OpenAPISwiftRuntime.OpenAPIValueContainer)
+            return .free(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }
@@ -2633,30 +2783,30 @@ extension Operations.sendParts.Input.Body.multipartFormPayload {
 
 extension Operations.sendClosed.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .exactlyOnce)], allowsOtherParts: false)
+        .init([(name: "name", occurrence: .exactlyOnce)], allowsOtherParts: false)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "name":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendClosed.Input.Body.multipartFormPayload.namePayload(body: try part.rawBody())
-            return .name(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendClosed.Input.Body.multipartFormPayload.namePayload = .init(body: try part.rawBody())
+            return .name(.init(payload: payload, filename: part.filename))
         default:
-            throw OpenAPISwiftRuntime.MultipartError(code: .unexpectedPart, message: "The document does not name this part.")
+            throw part.unexpectedPart()
         }
     }
 }
 
 extension Operations.sendOpen.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "name":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendOpen.Input.Body.multipartFormPayload.namePayload(body: try part.rawBody())
-            return .name(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendOpen.Input.Body.multipartFormPayload.namePayload = .init(body: try part.rawBody())
+            return .name(.init(payload: payload, filename: part.filename))
         default:
             return .other(part.rawPart)
         }
@@ -2665,37 +2815,37 @@ extension Operations.sendOpen.Input.Body.multipartFormPayload {
 
 extension Operations.sendTyped.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("application/json")
-        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Operations.sendTyped.Input.Body.multipartFormPayload.additionalPropertiesPayload.self), filename: part.filename, name: part.name))
+        return .additionalProperties(.init(payload: try part.json() as Operations.sendTyped.Input.Body.multipartFormPayload.additionalPropertiesPayload, filename: part.filename, name: part.name))
     }
 }
 
 extension Operations.sendNotes.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("application/json")
-        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Components.Schemas.Note.self), filename: part.filename, name: part.name))
+        return .additionalProperties(.init(payload: try part.json() as Components.Schemas.Note, filename: part.filename, name: part.name))
     }
 }
 
 extension Operations.sendTexts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("text/plain")
-        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.rawBody(), filename: part.filename, name: part.name))
+        return .additionalProperties(.init(payload: try part.rawBody(), filename: part.filename, name: part.name))
     }
 }
 
 extension Operations.sendUntyped.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         return .undocumented(part.rawPart)
@@ -2704,16 +2854,48 @@ extension Operations.sendUntyped.Input.Body.multipartFormPayload {
 
 extension Operations.sendOptionalParts.Input.Body.multipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "name", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "name":
             try part.requireContentType("text/plain")
-            let payload = Operations.sendOptionalParts.Input.Body.multipartFormPayload.namePayload(body: try part.rawBody())
-            return .name(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.sendOptionalParts.Input.Body.multipartFormPayload.namePayload = .init(body: try part.rawBody())
+            return .name(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
+        }
+    }
+}
+
+extension Operations.shadowParts.Input.Body.multipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        .init([(name: "Operations", occurrence: .atMostOnce), (name: "Components", occurrence: .atMostOnce), (name: "Swift", occurrence: .atMostOnce), (name: "OpenAPISwiftRuntime", occurrence: .anyNumber)], allowsOtherParts: false)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
+        switch part.name {
+        case "Operations":
+            try part.requireContentType("application/json")
+            let headers: Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.Headers = .init(
+                Swift: try part.requiredHeader("Swift", .number) as Swift.Int,
+                Components: try part.header("Components", .string) as Components.Schemas.Colour?
+            )
+            let payload: Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload = .init(headers: headers, body: try part.json() as Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.bodyPayload)
+            return .Operations(.init(payload: payload, filename: part.filename))
+        case "Components":
+            try part.requireContentType("application/json")
+            let payload: Operations.shadowParts.Input.Body.multipartFormPayload.ComponentsPayload = .init(body: try part.json() as Components.Schemas.Note)
+            return .Components(.init(payload: payload, filename: part.filename))
+        case "Swift":
+            try part.requireContentType("text/plain")
+            let payload: Operations.shadowParts.Input.Body.multipartFormPayload.SwiftPayload = .init(body: try part.rawBody())
+            return .Swift(.init(payload: payload, filename: part.filename))
+        case "OpenAPISwiftRuntime":
+            try part.requireContentType("application/json")
+            let payload: Operations.shadowParts.Input.Body.multipartFormPayload.OpenAPISwiftRuntimePayload = .init(body: try part.json() as [Swift.Int])
+            return .OpenAPISwiftRuntime(.init(payload: payload, filename: part.filename))
+        default:
+            throw part.unexpectedPart()
         }
     }
 }

@@ -5,194 +5,6 @@
 import StreamingJSON
 
 extension Operations {
-    /// - Remark: HTTP `POST /multipart`.
-    enum sendParts {
-        static var id: Swift.String {
-            "sendParts"
-        }
-        struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    struct titlePayload: OpenAPISwiftRuntime.OperationValue {
-                        struct Headers: OpenAPISwiftRuntime.OperationValue {
-                            var X_hyphen_Lang: Swift.String?
-                            init(X_hyphen_Lang: Swift.String? = nil) {
-                                self.X_hyphen_Lang = X_hyphen_Lang
-                            }
-                        }
-                        /// The part's header fields.
-                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(
-                            headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers = .init(),
-                            body: OpenAPISwiftRuntime.HTTPBody
-                        ) {
-                            self.headers = headers
-                            self.body = body
-                        }
-                    }
-                    struct scoresPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct tagsPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct flagPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct notePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: Components.Schemas.Note
-                        init(body: Components.Schemas.Note) {
-                            self.body = body
-                        }
-                    }
-                    struct inner_objPayload: OpenAPISwiftRuntime.OperationValue {
-                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
-                            var a: Swift.Int
-                            /// Creates a `bodyPayload`.
-                            init(a: Swift.Int) {
-                                self.a = a
-                            }
-                            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
-                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                                var v0: Swift.Int? = nil
-                                let start: StreamingJSON.JSONReader.Position = reader.position
-                                reader.beginMembers()
-                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                                    switch key {
-                                    case 0:
-                                        reader.readInt(required: &v0)
-                                    default:
-                                        reader.skipMember()
-                                    }
-                                }
-                                try reader.endMembers()
-                                guard let v0 else {
-                                    throw reader.missingMember(of: ["a"], since: start, in: "bodyPayload")
-                                }
-                                self.a = v0
-                            }
-                            func write(json writer: inout StreamingJSON.JSONWriter) {
-                                writer.beginObject()
-                                writer.member("a", int: self.a)
-                                writer.endObject()
-                            }
-                        }
-                        /// The part's body.
-                        var body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
-                        init(
-                            body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
-                        ) {
-                            self.body = body
-                        }
-                    }
-                    struct matrixPayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: [Swift.Int]
-                        init(body: [Swift.Int]) {
-                            self.body = body
-                        }
-                    }
-                    struct filePayload: OpenAPISwiftRuntime.OperationValue {
-                        struct Headers: OpenAPISwiftRuntime.OperationValue {
-                            var X_hyphen_Sum: Swift.String
-                            var X_hyphen_Size: Swift.Int?
-                            init(X_hyphen_Sum: Swift.String, X_hyphen_Size: Swift.Int? = nil) {
-                                self.X_hyphen_Sum = X_hyphen_Sum
-                                self.X_hyphen_Size = X_hyphen_Size
-                            }
-                        }
-                        /// The part's header fields.
-                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(
-                            headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers,
-                            body: OpenAPISwiftRuntime.HTTPBody
-                        ) {
-                            self.headers = headers
-                            self.body = body
-                        }
-                    }
-                    struct picturePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    struct freePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.OpenAPIValueContainer
-                        init(body: OpenAPISwiftRuntime.OpenAPIValueContainer) {
-                            self.body = body
-                        }
-                    }
-                    case title(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.titlePayload>)
-                    case scores(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.scoresPayload>)
-                    case tags(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.tagsPayload>)
-                    case flag(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.flagPayload>)
-                    case note(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.notePayload>)
-                    case inner_obj(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload>)
-                    case matrix(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload>)
-                    case file(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.filePayload>)
-                    case picture(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.picturePayload>)
-                    case free(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.freePayload>)
-                    /// A part that the document does not describe.
-                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
-                }
-                /// `multipart/form-data`
-                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload>)
-                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload> {
-                    get throws {
-                        switch self {
-                        case .multipartForm(let body):
-                            return body
-                        }
-                    }
-                }
-            }
-            var body: Operations.sendParts.Input.Body
-            init(body: Operations.sendParts.Input.Body) {
-                self.body = body
-            }
-        }
-        enum Output: OpenAPISwiftRuntime.OperationValue {
-            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
-            /// Seen.
-            case noContent(Operations.sendParts.Output.NoContent)
-            static var noContent: Self {
-                .noContent(.init())
-            }
-            /// A response that the document does not describe.
-            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            var noContent: Operations.sendParts.Output.NoContent {
-                get throws {
-                    switch self {
-                    case .noContent(let response):
-                        return response
-                    default:
-                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
-                    }
-                }
-            }
-        }
-    }
     /// - Remark: HTTP `POST /multipart/closed`.
     enum sendClosed {
         static var id: Swift.String {
@@ -318,7 +130,7 @@ extension Operations {
                             self.n = n
                         }
                         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("n")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
                             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1680,7 +1492,7 @@ extension Operations {
                         self.why = why
                     }
                     typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("why")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("why")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         reader.beginMembers()
@@ -1709,7 +1521,7 @@ extension Operations {
                     self.info = info
                 }
                 typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("code", "info")
+                private static let __keys: StreamingJSON.JSONKeys = .init("code", "info")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
                     var v1: Operations.failing.Output.BadRequestJsonPayload.infoPayload? = nil
@@ -2750,11 +2562,477 @@ extension Operations {
             }
         }
     }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload {
-    static var a: Self {
-        Self("a")
+    /// - Remark: HTTP `GET /shadows`.
+    enum Swift_2 {
+        static var id: Swift.String {
+            "Swift"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            init() {}
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Nothing.
+            case noContent(Operations.Swift_2.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.Swift_2.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `DELETE /shadows`.
+    enum Operations_2 {
+        static var id: Swift.String {
+            "Operations"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            init() {}
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Nothing.
+            case noContent(Operations.Operations_2.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.Operations_2.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `PUT /shadows`.
+    enum Components_2 {
+        static var id: Swift.String {
+            "Components"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            init() {}
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Nothing.
+            case noContent(Operations.Components_2.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.Components_2.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `PATCH /shadows`.
+    enum shadowParts {
+        static var id: Swift.String {
+            "shadowParts"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    struct OperationsPayload: OpenAPISwiftRuntime.OperationValue {
+                        struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            var Swift: Swift.Int
+                            var Components: Components.Schemas.Colour?
+                            init(Swift: Swift.Int, Components: Components.Schemas.Colour? = nil) {
+                                self.Swift = Swift
+                                self.Components = Components
+                            }
+                        }
+                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                            var a: Swift.Int?
+                            /// Creates a `bodyPayload`.
+                            init(a: Swift.Int? = nil) {
+                                self.a = a
+                            }
+                            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                            private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                var v0: Swift.Int? = nil
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                                    switch key {
+                                    case 0:
+                                        reader.readInt(optional: &v0)
+                                    default:
+                                        reader.skipMember()
+                                    }
+                                }
+                                try reader.endMembers()
+                                self.a = v0
+                            }
+                            func write(json writer: inout StreamingJSON.JSONWriter) {
+                                writer.beginObject()
+                                writer.member("a", int: self.a)
+                                writer.endObject()
+                            }
+                        }
+                        /// The part's header fields.
+                        var headers: Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.Headers
+                        /// The part's body.
+                        var body: Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.bodyPayload
+                        init(
+                            headers: Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.Headers,
+                            body: Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.bodyPayload
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    struct ComponentsPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: Components.Schemas.Note
+                        init(body: Components.Schemas.Note) {
+                            self.body = body
+                        }
+                    }
+                    struct SwiftPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct OpenAPISwiftRuntimePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: [Swift.Int]
+                        init(body: [Swift.Int]) {
+                            self.body = body
+                        }
+                    }
+                    case Operations(OpenAPISwiftRuntime.MultipartPart<Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload>)
+                    case Components(OpenAPISwiftRuntime.MultipartPart<Operations.shadowParts.Input.Body.multipartFormPayload.ComponentsPayload>)
+                    case Swift(OpenAPISwiftRuntime.MultipartPart<Operations.shadowParts.Input.Body.multipartFormPayload.SwiftPayload>)
+                    case OpenAPISwiftRuntime(OpenAPISwiftRuntime.MultipartPart<Operations.shadowParts.Input.Body.multipartFormPayload.OpenAPISwiftRuntimePayload>)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.shadowParts.Input.Body.multipartFormPayload>)
+                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.shadowParts.Input.Body.multipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.shadowParts.Input.Body
+            init(body: Operations.shadowParts.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Nothing.
+            case noContent(Operations.shadowParts.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.shadowParts.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /shadows`.
+    enum shadows {
+        static var id: Swift.String {
+            "shadows"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Query: OpenAPISwiftRuntime.OperationValue {
+                enum OperationsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                    case case1(Swift.Int)
+                    case case2(Swift.Bool)
+                    init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                        if let value: Swift.Int = reader.attempt() as Swift.Int? {
+                            self = .case1(value)
+                            return
+                        }
+                        if let value: Swift.Bool = reader.attempt() as Swift.Bool? {
+                            self = .case2(value)
+                            return
+                        }
+                        throw reader.noMatch(in: "OperationsPayload")
+                    }
+                    func write(json writer: inout StreamingJSON.JSONWriter) {
+                        switch self {
+                        case .case1(let value):
+                            if writer.collects([0, value]) { return }
+                            writer.write(value)
+                        case .case2(let value):
+                            if writer.collects([1, value]) { return }
+                            writer.write(value)
+                        }
+                    }
+                }
+                var Operations: Operations.shadows.Input.Query.OperationsPayload?
+                var Components: Components.Schemas.Colour?
+                init(
+                    Operations: Operations.shadows.Input.Query.OperationsPayload? = nil,
+                    Components: Components.Schemas.Colour? = nil
+                ) {
+                    self.Operations = Operations
+                    self.Components = Components
+                }
+            }
+            struct Headers: OpenAPISwiftRuntime.OperationValue {
+                var Swift: [Swift.Int]?
+                init(Swift: [Swift.Int]? = nil) {
+                    self.Swift = Swift
+                }
+            }
+            struct BodyJsonPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                enum OperationsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                    struct Case1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                        var a: Swift.Int
+                        /// Creates a `Case1Payload`.
+                        init(a: Swift.Int) {
+                            self.a = a
+                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                        private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                            var v0: Swift.Int? = nil
+                            let start: StreamingJSON.JSONReader.Position = reader.position
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                                switch key {
+                                case 0:
+                                    reader.readInt(required: &v0)
+                                default:
+                                    reader.skipMember()
+                                }
+                            }
+                            try reader.endMembers()
+                            guard let v0 else {
+                                throw reader.missingMember(of: ["a"], since: start, in: "Case1Payload")
+                            }
+                            self.a = v0
+                        }
+                        func write(json writer: inout StreamingJSON.JSONWriter) {
+                            writer.beginObject()
+                            writer.member("a", int: self.a)
+                            writer.endObject()
+                        }
+                    }
+                    struct Case2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                        enum bPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                            struct Case1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                                var c: Swift.Int
+                                /// Creates a `Case1Payload`.
+                                init(c: Swift.Int) {
+                                    self.c = c
+                                }
+                                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                                private static let __keys: StreamingJSON.JSONKeys = .init("c")
+                                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                    var v0: Swift.Int? = nil
+                                    let start: StreamingJSON.JSONReader.Position = reader.position
+                                    reader.beginMembers()
+                                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                                        switch key {
+                                        case 0:
+                                            reader.readInt(required: &v0)
+                                        default:
+                                            reader.skipMember()
+                                        }
+                                    }
+                                    try reader.endMembers()
+                                    guard let v0 else {
+                                        throw reader.missingMember(of: ["c"], since: start, in: "Case1Payload")
+                                    }
+                                    self.c = v0
+                                }
+                                func write(json writer: inout StreamingJSON.JSONWriter) {
+                                    writer.beginObject()
+                                    writer.member("c", int: self.c)
+                                    writer.endObject()
+                                }
+                            }
+                            case case1(Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload.Case1Payload)
+                            case case2(Swift.String)
+                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                if let value: Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload.Case1Payload = reader.attempt() as Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload.Case1Payload? {
+                                    self = .case1(value)
+                                    return
+                                }
+                                if let value: Swift.String = reader.attempt() as Swift.String? {
+                                    self = .case2(value)
+                                    return
+                                }
+                                throw reader.noMatch(in: "bPayload")
+                            }
+                            func write(json writer: inout StreamingJSON.JSONWriter) {
+                                switch self {
+                                case .case1(let value):
+                                    if writer.collects([0, value]) { return }
+                                    writer.write(value)
+                                case .case2(let value):
+                                    if writer.collects([1, value]) { return }
+                                    writer.write(value)
+                                }
+                            }
+                        }
+                        var b: Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload
+                        /// Creates a `Case2Payload`.
+                        init(b: Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload) {
+                            self.b = b
+                        }
+                        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                        private static let __keys: StreamingJSON.JSONKeys = .init("b")
+                        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                            var v0: Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload? = nil
+                            let start: StreamingJSON.JSONReader.Position = reader.position
+                            reader.beginMembers()
+                            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                                switch key {
+                                case 0:
+                                    reader.readMember(required: &v0)
+                                default:
+                                    reader.skipMember()
+                                }
+                            }
+                            try reader.endMembers()
+                            guard let v0 else {
+                                throw reader.missingMember(of: ["b"], since: start, in: "Case2Payload")
+                            }
+                            self.b = v0
+                        }
+                        func write(json writer: inout StreamingJSON.JSONWriter) {
+                            writer.beginObject()
+                            writer.member("b", value: self.b)
+                            writer.endObject()
+                        }
+                    }
+                    case case1(Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case1Payload)
+                    case case2(Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload)
+                    init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                        if let value: Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case1Payload = reader.attempt() as Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case1Payload? {
+                            self = .case1(value)
+                            return
+                        }
+                        if let value: Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload = reader.attempt() as Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload? {
+                            self = .case2(value)
+                            return
+                        }
+                        throw reader.noMatch(in: "OperationsPayload")
+                    }
+                    func write(json writer: inout StreamingJSON.JSONWriter) {
+                        switch self {
+                        case .case1(let value):
+                            if writer.collects([0, value]) { return }
+                            writer.write(value)
+                        case .case2(let value):
+                            if writer.collects([1, value]) { return }
+                            writer.write(value)
+                        }
+                    }
+                }
+                private var __Operations: OpenAPISwiftRuntime.IndirectValue<Operations.shadows.Input.BodyJsonPayload.OperationsPayload>?
+                var Operations: Operations.shadows.Input.BodyJsonPayload.OperationsPayload? {
+                    get {
+                        self.__Operations?.value
+                    }
+                    set {
+                        self.__Operations = newValue.map { .init($0) }
+                    }
+                }
+                /// Creates a `BodyJsonPayload`.
+                init(Operations: Operations.shadows.Input.BodyJsonPayload.OperationsPayload? = nil) {
+                    self.__Operations = Operations.map { .init($0) }
+                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                private static let __keys: StreamingJSON.JSONKeys = .init("Operations")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Operations.shadows.Input.BodyJsonPayload.OperationsPayload? = nil
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            reader.readMember(optional: &v0)
+                        default:
+                            reader.skipMember()
+                        }
+                    }
+                    try reader.endMembers()
+                    self.__Operations = v0.map { .init($0) }
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.member("Operations", value: self.__Operations?.value)
+                    writer.endObject()
+                }
+            }
+            typealias Body = OpenAPISwiftRuntime.JSONBody<Operations.shadows.Input.BodyJsonPayload>
+            var query: Operations.shadows.Input.Query
+            var headers: Operations.shadows.Input.Headers
+            var body: Operations.shadows.Input.Body
+            init(
+                query: Operations.shadows.Input.Query = .init(),
+                headers: Operations.shadows.Input.Headers = .init(),
+                body: Operations.shadows.Input.Body
+            ) {
+                self.query = query
+                self.headers = headers
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Nothing.
+            case noContent(Operations.shadows.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.shadows.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -2776,5 +3054,35 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.failing.Outp
     }
     static var info: Self {
         Self("info")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.shadowParts.Input.Body.multipartFormPayload.OperationsPayload.bodyPayload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case1Payload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload.bPayload.Case1Payload {
+    static var c: Self {
+        Self("c")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.shadows.Input.BodyJsonPayload.OperationsPayload.Case2Payload {
+    static var b: Self {
+        Self("b")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.shadows.Input.BodyJsonPayload {
+    static var Operations: Self {
+        Self("Operations")
     }
 }

@@ -210,11 +210,11 @@ extension Operations {
                     case case1(Swift.Int)
                     case case2(Swift.String)
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                        if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+                        if let value: Swift.Int = reader.attempt() as Swift.Int? {
                             self = .case1(value)
                             return
                         }
-                        if let value: Swift.String = reader.attempt(Swift.String.self) {
+                        if let value: Swift.String = reader.attempt() as Swift.String? {
                             self = .case2(value)
                             return
                         }
@@ -242,10 +242,10 @@ extension Operations {
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         let start: StreamingJSON.JSONReader.Position = reader.position
                         var isMatched: Swift.Bool = false
-                        let v0: Components.Schemas.Colour? = reader.attempt(Components.Schemas.Colour.self)
+                        let v0: Components.Schemas.Colour? = reader.attempt() as Components.Schemas.Colour?
                         if v0 != nil { isMatched = true }
                         reader.rewind(to: start)
-                        let v1: Swift.String? = reader.attempt(Swift.String.self)
+                        let v1: Swift.String? = reader.attempt() as Swift.String?
                         if v1 != nil { isMatched = true }
                         reader.rewind(to: start)
                         try reader.endAttempts(matched: isMatched, in: "anyPayload")
@@ -480,7 +480,7 @@ extension Operations {
                         self.a_space_b = a_space_b
                     }
                     typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a b")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("a b")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
                         reader.beginMembers()
@@ -629,7 +629,7 @@ extension Operations {
                         self.leaf = leaf
                     }
                     typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("leaf")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Components.Schemas.Point? = nil
                         reader.beginMembers()
@@ -1718,7 +1718,7 @@ extension Operations {
                     self.text = text
                 }
                 typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
+                private static let __keys: StreamingJSON.JSONKeys = .init("text")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
                     reader.beginMembers()
@@ -1816,7 +1816,7 @@ extension Operations {
                             self.leaf = leaf
                         }
                         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("leaf")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("leaf")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
                             reader.beginMembers()
@@ -1843,7 +1843,7 @@ extension Operations {
                         self.deep = deep
                     }
                     typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("deep")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload.deepPayload? = nil
                         reader.beginMembers()
@@ -1875,7 +1875,7 @@ extension Operations {
                     self.inner_obj = inner_obj
                 }
                 typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "inner_obj")
+                private static let __keys: StreamingJSON.JSONKeys = .init("name", "inner_obj")
                 init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
                     var v1: Operations.sendInline.Input.BodyJsonPayload.inner_objPayload? = nil
@@ -1958,7 +1958,7 @@ extension Operations {
                             self.a = a
                         }
                         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
                             reader.beginMembers()
@@ -2041,7 +2041,7 @@ extension Operations {
                             self.a = a
                         }
                         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
                             reader.beginMembers()
@@ -2102,7 +2102,7 @@ extension Operations {
                             self.a = a
                         }
                         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("a")
                         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
                             reader.beginMembers()
@@ -2398,7 +2398,7 @@ extension Operations {
                         self.B = B
                     }
                     typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("Name", "age", "ratio", "flag", "moment", "colour", "tags", "key with space&", "B")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("Name", "age", "ratio", "flag", "moment", "colour", "tags", "key with space&", "B")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: Swift.Int? = nil
@@ -2694,6 +2694,194 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `POST /multipart`.
+    enum sendParts {
+        static var id: Swift.String {
+            "sendParts"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    struct titlePayload: OpenAPISwiftRuntime.OperationValue {
+                        struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            var X_hyphen_Lang: Swift.String?
+                            init(X_hyphen_Lang: Swift.String? = nil) {
+                                self.X_hyphen_Lang = X_hyphen_Lang
+                            }
+                        }
+                        /// The part's header fields.
+                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(
+                            headers: Operations.sendParts.Input.Body.multipartFormPayload.titlePayload.Headers = .init(),
+                            body: OpenAPISwiftRuntime.HTTPBody
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    struct scoresPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct tagsPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct flagPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct notePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: Components.Schemas.Note
+                        init(body: Components.Schemas.Note) {
+                            self.body = body
+                        }
+                    }
+                    struct inner_objPayload: OpenAPISwiftRuntime.OperationValue {
+                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                            var a: Swift.Int
+                            /// Creates a `bodyPayload`.
+                            init(a: Swift.Int) {
+                                self.a = a
+                            }
+                            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                            private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                var v0: Swift.Int? = nil
+                                let start: StreamingJSON.JSONReader.Position = reader.position
+                                reader.beginMembers()
+                                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                                    switch key {
+                                    case 0:
+                                        reader.readInt(required: &v0)
+                                    default:
+                                        reader.skipMember()
+                                    }
+                                }
+                                try reader.endMembers()
+                                guard let v0 else {
+                                    throw reader.missingMember(of: ["a"], since: start, in: "bodyPayload")
+                                }
+                                self.a = v0
+                            }
+                            func write(json writer: inout StreamingJSON.JSONWriter) {
+                                writer.beginObject()
+                                writer.member("a", int: self.a)
+                                writer.endObject()
+                            }
+                        }
+                        /// The part's body.
+                        var body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
+                        init(
+                            body: Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload
+                        ) {
+                            self.body = body
+                        }
+                    }
+                    struct matrixPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: [Swift.Int]
+                        init(body: [Swift.Int]) {
+                            self.body = body
+                        }
+                    }
+                    struct filePayload: OpenAPISwiftRuntime.OperationValue {
+                        struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            var X_hyphen_Sum: Swift.String
+                            var X_hyphen_Size: Swift.Int?
+                            init(X_hyphen_Sum: Swift.String, X_hyphen_Size: Swift.Int? = nil) {
+                                self.X_hyphen_Sum = X_hyphen_Sum
+                                self.X_hyphen_Size = X_hyphen_Size
+                            }
+                        }
+                        /// The part's header fields.
+                        var headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(
+                            headers: Operations.sendParts.Input.Body.multipartFormPayload.filePayload.Headers,
+                            body: OpenAPISwiftRuntime.HTTPBody
+                        ) {
+                            self.headers = headers
+                            self.body = body
+                        }
+                    }
+                    struct picturePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct freePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.OpenAPIValueContainer
+                        init(body: OpenAPISwiftRuntime.OpenAPIValueContainer) {
+                            self.body = body
+                        }
+                    }
+                    case title(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.titlePayload>)
+                    case scores(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.scoresPayload>)
+                    case tags(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.tagsPayload>)
+                    case flag(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.flagPayload>)
+                    case note(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.notePayload>)
+                    case inner_obj(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload>)
+                    case matrix(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.matrixPayload>)
+                    case file(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.filePayload>)
+                    case picture(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.picturePayload>)
+                    case free(OpenAPISwiftRuntime.MultipartPart<Operations.sendParts.Input.Body.multipartFormPayload.freePayload>)
+                    /// A part that the document does not describe.
+                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload>)
+                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendParts.Input.Body.multipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendParts.Input.Body
+            init(body: Operations.sendParts.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendParts.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendParts.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
 }
 
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.queryDeep.Input.Query.otherPayload {
@@ -2780,5 +2968,11 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendForm.Inp
     }
     static var B: Self {
         Self("B")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Operations.sendParts.Input.Body.multipartFormPayload.inner_objPayload.bodyPayload {
+    static var a: Self {
+        Self("a")
     }
 }

@@ -27,7 +27,7 @@ extension Components.Schemas {
             self.y = y
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("x", "y")
+        private static let __keys: StreamingJSON.JSONKeys = .init("x", "y")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.Int? = nil
@@ -66,7 +66,7 @@ extension Components.Schemas {
             self.weight = weight
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "weight")
+        private static let __keys: StreamingJSON.JSONKeys = .init("text", "weight")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Double? = nil
@@ -121,7 +121,7 @@ extension Components.Schemas {
             self.exact = exact
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "Max", "since", "tags", "colour", "exact")
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "Max", "since", "tags", "colour", "exact")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -188,10 +188,10 @@ extension Components.Schemas {
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 let start: StreamingJSON.JSONReader.Position = reader.position
                 var isMatched: Swift.Bool = false
-                let v0: Swift.Int? = reader.attempt(Swift.Int.self)
+                let v0: Swift.Int? = reader.attempt() as Swift.Int?
                 if v0 != nil { isMatched = true }
                 reader.rewind(to: start)
-                let v1: Swift.String? = reader.attempt(Swift.String.self)
+                let v1: Swift.String? = reader.attempt() as Swift.String?
                 if v1 != nil { isMatched = true }
                 reader.rewind(to: start)
                 try reader.endAttempts(matched: isMatched, in: "possiblyPayload")
@@ -313,6 +313,24 @@ extension Components.Schemas {
                 self.__names = newValue.map { .init($0) }
             }
         }
+        private var __shadows: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Shadows>?
+        var shadows: Components.Schemas.Shadows? {
+            get {
+                self.__shadows?.value
+            }
+            set {
+                self.__shadows = newValue.map { .init($0) }
+            }
+        }
+        private var __moduleNamed: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.ModuleNamed>?
+        var moduleNamed: Components.Schemas.ModuleNamed? {
+            get {
+                self.__moduleNamed?.value
+            }
+            set {
+                self.__moduleNamed = newValue.map { .init($0) }
+            }
+        }
         var old: Components.Schemas.__Old?
         /// Creates a `Specimen`.
         init(
@@ -370,6 +388,8 @@ extension Components.Schemas {
             hen: Components.Schemas.Hen? = nil,
             doll: Components.Schemas.Doll? = nil,
             names: Components.Schemas.Names? = nil,
+            shadows: Components.Schemas.Shadows? = nil,
+            moduleNamed: Components.Schemas.ModuleNamed? = nil,
             old: Components.Schemas.__Old? = nil
         ) {
             self.text = text
@@ -426,10 +446,12 @@ extension Components.Schemas {
             self.hen = hen
             self.doll = doll
             self.__names = names.map { .init($0) }
+            self.__shadows = shadows.map { .init($0) }
+            self.__moduleNamed = moduleNamed.map { .init($0) }
             self.old = old
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "old")
+        private static let __keys: StreamingJSON.JSONKeys = .init("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "shadows", "moduleNamed", "old")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -485,7 +507,9 @@ extension Components.Schemas {
             var v51: Components.Schemas.Hen? = nil
             var v52: Components.Schemas.Doll? = nil
             var v53: Components.Schemas.Names? = nil
-            var v54: Components.Schemas.__Old? = nil
+            var v54: Components.Schemas.Shadows? = nil
+            var v55: Components.Schemas.ModuleNamed? = nil
+            var v56: Components.Schemas.__Old? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
@@ -599,6 +623,10 @@ extension Components.Schemas {
                     reader.readMember(optional: &v53)
                 case 54:
                     reader.readMember(optional: &v54)
+                case 55:
+                    reader.readMember(optional: &v55)
+                case 56:
+                    reader.readMember(optional: &v56)
                 default:
                     reader.skipMember()
                 }
@@ -658,7 +686,9 @@ extension Components.Schemas {
             self.hen = v51
             self.doll = v52
             self.__names = v53.map { .init($0) }
-            self.old = v54
+            self.__shadows = v54.map { .init($0) }
+            self.__moduleNamed = v55.map { .init($0) }
+            self.old = v56
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -689,6 +719,7 @@ extension Components.Schemas {
             writer.member("list", value: self.list)
             writer.member("lists", value: self.__lists?.value)
             writer.member("maybe", value: self.__maybe?.value)
+            writer.member("moduleNamed", value: self.__moduleNamed?.value)
             writer.member("moment", date: self.moment)
             writer.member("named", value: self.named)
             writer.member("names", value: self.__names?.value)
@@ -706,6 +737,7 @@ extension Components.Schemas {
             writer.member("points", value: self.points)
             writer.member("possibly", value: self.possibly)
             writer.member("rank", value: self.rank)
+            writer.member("shadows", value: self.__shadows?.value)
             writer.member("shape", value: self.__shape?.value)
             writer.member("single", float: self.single)
             writer.member("small", int32: self.small)
@@ -749,7 +781,7 @@ extension Components.Schemas {
             self.secret = secret
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("needed", "referred", "plain", "preset", "absent", "given", "secret")
+        private static let __keys: StreamingJSON.JSONKeys = .init("needed", "referred", "plain", "preset", "absent", "given", "secret")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Components.Schemas.NullableText? = nil
@@ -813,7 +845,7 @@ extension Components.Schemas {
                 self.a = a
             }
             typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+            private static let __keys: StreamingJSON.JSONKeys = .init("a")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 reader.beginMembers()
@@ -891,7 +923,7 @@ extension Components.Schemas {
             self.maps = maps
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("gaps", "nested", "objects", "enums", "moments", "maps")
+        private static let __keys: StreamingJSON.JSONKeys = .init("gaps", "nested", "objects", "enums", "moments", "maps")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Swift.String?]? = nil
             var v1: [[Swift.Int]]? = nil
@@ -979,10 +1011,10 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
             var isMatched: Swift.Bool = false
-            let v0: Components.Schemas.OpenColour.Value1Payload? = reader.attempt(Components.Schemas.OpenColour.Value1Payload.self)
+            let v0: Components.Schemas.OpenColour.Value1Payload? = reader.attempt() as Components.Schemas.OpenColour.Value1Payload?
             if v0 != nil { isMatched = true }
             reader.rewind(to: start)
-            let v1: Swift.String? = reader.attempt(Swift.String.self)
+            let v1: Swift.String? = reader.attempt() as Swift.String?
             if v1 != nil { isMatched = true }
             reader.rewind(to: start)
             try reader.endAttempts(matched: isMatched, in: "OpenColour")
@@ -1009,7 +1041,7 @@ extension Components.Schemas {
             self.a = a
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1044,7 +1076,7 @@ extension Components.Schemas {
             self.additionalProperties = additionalProperties
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
@@ -1142,7 +1174,7 @@ extension Components.Schemas {
                 self.n = n
             }
             typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
+            private static let __keys: StreamingJSON.JSONKeys = .init("n")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1179,7 +1211,7 @@ extension Components.Schemas {
             self.additionalProperties = additionalProperties
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var additional: [Swift.String: Components.Schemas.Named.additionalPropertiesPayload] = .init()
@@ -1213,7 +1245,7 @@ extension Components.Schemas {
                 self.w = w
             }
             typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("z", "w")
+            private static let __keys: StreamingJSON.JSONKeys = .init("z", "w")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 var v1: Swift.Int? = nil
@@ -1252,9 +1284,9 @@ extension Components.Schemas {
         }
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
-            self.value1 = try reader.read(Components.Schemas.Point.self)
+            self.value1 = try reader.read() as Components.Schemas.Point
             reader.rewind(to: start)
-            self.value2 = try reader.read(Components.Schemas.Both.Value2Payload.self)
+            self.value2 = try reader.read() as Components.Schemas.Both.Value2Payload
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1, self.value2]) { return }
@@ -1268,7 +1300,7 @@ extension Components.Schemas {
             self.value1 = value1
         }
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            self.value1 = try reader.read(Components.Schemas.Text.self)
+            self.value1 = try reader.read() as Components.Schemas.Text
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1]) { return }
@@ -1294,13 +1326,13 @@ extension Components.Schemas {
         }
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
-            self.value1 = try reader.read(Components.Schemas.Free.self)
+            self.value1 = try reader.read() as Components.Schemas.Free
             reader.rewind(to: start)
-            self.value2 = try reader.read(Components.Schemas.Free.self)
+            self.value2 = try reader.read() as Components.Schemas.Free
             reader.rewind(to: start)
             self.value3 = try reader.readString()
             reader.rewind(to: start)
-            self.value4 = try reader.read([Swift.Int].self)
+            self.value4 = try reader.read() as [Swift.Int]
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1, self.value2, self.value3, self.value4]) { return }
@@ -1324,13 +1356,13 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
             var isMatched: Swift.Bool = false
-            let v0: OpenAPISwiftRuntime.OpenAPIObjectContainer? = reader.attempt(OpenAPISwiftRuntime.OpenAPIObjectContainer.self)
+            let v0: OpenAPISwiftRuntime.OpenAPIObjectContainer? = reader.attempt() as OpenAPISwiftRuntime.OpenAPIObjectContainer?
             if v0 != nil { isMatched = true }
             reader.rewind(to: start)
-            let v1: Swift.String? = reader.attempt(Swift.String.self)
+            let v1: Swift.String? = reader.attempt() as Swift.String?
             if v1 != nil { isMatched = true }
             reader.rewind(to: start)
-            let v2: [Swift.Int]? = reader.attempt([Swift.Int].self)
+            let v2: [Swift.Int]? = reader.attempt() as [Swift.Int]?
             if v2 != nil { isMatched = true }
             reader.rewind(to: start)
             try reader.endAttempts(matched: isMatched, in: "SomeKinds")
@@ -1363,10 +1395,10 @@ extension Components.Schemas {
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
             var isMatched: Swift.Bool = false
-            let v0: Components.Schemas.Point? = reader.attempt(Components.Schemas.Point.self)
+            let v0: Components.Schemas.Point? = reader.attempt() as Components.Schemas.Point?
             if v0 != nil { isMatched = true }
             reader.rewind(to: start)
-            let v1: Components.Schemas.Note? = reader.attempt(Components.Schemas.Note.self)
+            let v1: Components.Schemas.Note? = reader.attempt() as Components.Schemas.Note?
             if v1 != nil { isMatched = true }
             reader.rewind(to: start)
             try reader.endAttempts(matched: isMatched, in: "Either")
@@ -1386,7 +1418,7 @@ extension Components.Schemas {
                 self.c = c
             }
             typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
+            private static let __keys: StreamingJSON.JSONKeys = .init("c")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1416,19 +1448,19 @@ extension Components.Schemas {
         case Note(Components.Schemas.Note)
         case case4(Components.Schemas.Choice.Case4Payload)
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Swift.String = reader.attempt(Swift.String.self) {
+            if let value: Swift.String = reader.attempt() as Swift.String? {
                 self = .case1(value)
                 return
             }
-            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+            if let value: Swift.Int = reader.attempt() as Swift.Int? {
                 self = .case2(value)
                 return
             }
-            if let value: Components.Schemas.Note = reader.attempt(Components.Schemas.Note.self) {
+            if let value: Components.Schemas.Note = reader.attempt() as Components.Schemas.Note? {
                 self = .Note(value)
                 return
             }
-            if let value: Components.Schemas.Choice.Case4Payload = reader.attempt(Components.Schemas.Choice.Case4Payload.self) {
+            if let value: Components.Schemas.Choice.Case4Payload = reader.attempt() as Components.Schemas.Choice.Case4Payload? {
                 self = .case4(value)
                 return
             }
@@ -1457,19 +1489,19 @@ extension Components.Schemas {
         case case3(Swift.Bool)
         case case4([Swift.String])
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+            if let value: Swift.Int = reader.attempt() as Swift.Int? {
                 self = .case1(value)
                 return
             }
-            if let value: Swift.Double = reader.attempt(Swift.Double.self) {
+            if let value: Swift.Double = reader.attempt() as Swift.Double? {
                 self = .case2(value)
                 return
             }
-            if let value: Swift.Bool = reader.attempt(Swift.Bool.self) {
+            if let value: Swift.Bool = reader.attempt() as Swift.Bool? {
                 self = .case3(value)
                 return
             }
-            if let value: [Swift.String] = reader.attempt([Swift.String].self) {
+            if let value: [Swift.String] = reader.attempt() as [Swift.String]? {
                 self = .case4(value)
                 return
             }
@@ -1501,7 +1533,7 @@ extension Components.Schemas {
             self.lives = lives
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "lives")
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "lives")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -1540,7 +1572,7 @@ extension Components.Schemas {
             self.tricks = tricks
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "tricks")
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "tricks")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: [Swift.String]? = nil
@@ -1579,11 +1611,11 @@ extension Components.Schemas {
             let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Pet")
             switch tag {
             case "dog":
-                self = .dog(try reader.read(Components.Schemas.Dog.self))
+                self = .dog(try reader.read() as Components.Schemas.Dog)
             case "Kitten":
-                self = .Kitten(try reader.read(Components.Schemas.Cat.self))
+                self = .Kitten(try reader.read() as Components.Schemas.Cat)
             case "tom-cat":
-                self = .tom_hyphen_cat(try reader.read(Components.Schemas.Cat.self))
+                self = .tom_hyphen_cat(try reader.read() as Components.Schemas.Cat)
             default:
                 throw reader.unknownDiscriminator(tag, in: "Pet")
             }
@@ -1611,7 +1643,7 @@ extension Components.Schemas {
             self.r = r
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "r")
+        private static let __keys: StreamingJSON.JSONKeys = .init("type", "r")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Double? = nil
@@ -1650,7 +1682,7 @@ extension Components.Schemas {
             self.a = a
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("type", "a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("type", "a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Double? = nil
@@ -1688,9 +1720,9 @@ extension Components.Schemas {
             let tag: Swift.String = try reader.peekDiscriminator("type", in: "Shape")
             switch tag {
             case "Circle", "#/components/schemas/Circle":
-                self = .Circle(try reader.read(Components.Schemas.Circle.self))
+                self = .Circle(try reader.read() as Components.Schemas.Circle)
             case "Square", "#/components/schemas/Square":
-                self = .Square(try reader.read(Components.Schemas.Square.self))
+                self = .Square(try reader.read() as Components.Schemas.Square)
             default:
                 throw reader.unknownDiscriminator(tag, in: "Shape")
             }
@@ -1723,7 +1755,7 @@ extension Components.Schemas {
             self.__parent = parent.map { .init($0) }
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "parent")
+        private static let __keys: StreamingJSON.JSONKeys = .init("id", "parent")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Components.Schemas.Chain? = nil
@@ -1757,11 +1789,11 @@ extension Components.Schemas {
         case Branch(Components.Schemas.Branch)
         case case2(Swift.String)
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Components.Schemas.Branch = reader.attempt(Components.Schemas.Branch.self) {
+            if let value: Components.Schemas.Branch = reader.attempt() as Components.Schemas.Branch? {
                 self = .Branch(value)
                 return
             }
-            if let value: Swift.String = reader.attempt(Swift.String.self) {
+            if let value: Swift.String = reader.attempt() as Swift.String? {
                 self = .case2(value)
                 return
             }
@@ -1803,7 +1835,7 @@ extension Components.Schemas {
             self.__right = right.map { .init($0) }
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("left", "right")
+        private static let __keys: StreamingJSON.JSONKeys = .init("left", "right")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Tree? = nil
             var v1: Components.Schemas.Tree? = nil
@@ -1870,7 +1902,7 @@ extension Components.Schemas {
             self.byName = byName
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "children", "byName")
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "children", "byName")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: [Components.Schemas.Family]? = nil
@@ -1920,7 +1952,7 @@ extension Components.Schemas {
             self.__egg = egg.map { .init($0) }
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("egg")
+        private static let __keys: StreamingJSON.JSONKeys = .init("egg")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Egg? = nil
             reader.beginMembers()
@@ -1958,7 +1990,7 @@ extension Components.Schemas {
             self.weight = weight
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("hen", "weight")
+        private static let __keys: StreamingJSON.JSONKeys = .init("hen", "weight")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Hen? = nil
             var v1: Swift.Int? = nil
@@ -2000,7 +2032,7 @@ extension Components.Schemas {
                 self.__inner = inner.map { .init($0) }
             }
             typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("inner")
+            private static let __keys: StreamingJSON.JSONKeys = .init("inner")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Components.Schemas.Doll? = nil
                 reader.beginMembers()
@@ -2028,7 +2060,7 @@ extension Components.Schemas {
                 self.size = size
             }
             typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("size")
+            private static let __keys: StreamingJSON.JSONKeys = .init("size")
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 reader.beginMembers()
@@ -2058,13 +2090,386 @@ extension Components.Schemas {
         }
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
-            self.value1 = try reader.read(Components.Schemas.Doll.Value1Payload.self)
+            self.value1 = try reader.read() as Components.Schemas.Doll.Value1Payload
             reader.rewind(to: start)
-            self.value2 = try reader.read(Components.Schemas.Doll.Value2Payload.self)
+            self.value2 = try reader.read() as Components.Schemas.Doll.Value2Payload
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1, self.value2]) { return }
             writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    struct Titled: StreamingJSON.JSONCodable, Swift.Sendable {
+        var name: Swift.String?
+        var size: Swift.Int?
+        /// Creates a `Titled`.
+        init(name: Swift.String? = nil, size: Swift.Int? = nil) {
+            self.name = name
+            self.size = size
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "size")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Int? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(optional: &v0)
+                case 1:
+                    reader.readInt(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.name = v0
+            self.size = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("name", string: self.name)
+            writer.member("size", int: self.size)
+            writer.endObject()
+        }
+    }
+    struct Shadows: StreamingJSON.JSONCodable, Swift.Sendable {
+        enum OperationsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            struct Case1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                var a: Swift.Int
+                /// Creates a `Case1Payload`.
+                init(a: Swift.Int) {
+                    self.a = a
+                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.Int? = nil
+                    let start: StreamingJSON.JSONReader.Position = reader.position
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            reader.readInt(required: &v0)
+                        default:
+                            reader.skipMember()
+                        }
+                    }
+                    try reader.endMembers()
+                    guard let v0 else {
+                        throw reader.missingMember(of: ["a"], since: start, in: "Case1Payload")
+                    }
+                    self.a = v0
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.member("a", int: self.a)
+                    writer.endObject()
+                }
+            }
+            case case1(Components.Schemas.Shadows.OperationsPayload.Case1Payload)
+            case case2([Swift.Int])
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                if let value: Components.Schemas.Shadows.OperationsPayload.Case1Payload = reader.attempt() as Components.Schemas.Shadows.OperationsPayload.Case1Payload? {
+                    self = .case1(value)
+                    return
+                }
+                if let value: [Swift.Int] = reader.attempt() as [Swift.Int]? {
+                    self = .case2(value)
+                    return
+                }
+                throw reader.noMatch(in: "OperationsPayload")
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                switch self {
+                case .case1(let value):
+                    if writer.collects([0, value]) { return }
+                    writer.write(value)
+                case .case2(let value):
+                    if writer.collects([1, value]) { return }
+                    writer.write(value)
+                }
+            }
+        }
+        struct ComponentsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                var a: Swift.Int?
+                /// Creates a `Value1Payload`.
+                init(a: Swift.Int? = nil) {
+                    self.a = a
+                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.Int? = nil
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            reader.readInt(optional: &v0)
+                        default:
+                            reader.skipMember()
+                        }
+                    }
+                    try reader.endMembers()
+                    self.a = v0
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.member("a", int: self.a)
+                    writer.endObject()
+                }
+            }
+            var value1: Components.Schemas.Shadows.ComponentsPayload.Value1Payload?
+            var value2: OpenAPISwiftRuntime.OpenAPIDate?
+            /// Creates a `ComponentsPayload`.
+            init(
+                value1: Components.Schemas.Shadows.ComponentsPayload.Value1Payload? = nil,
+                value2: OpenAPISwiftRuntime.OpenAPIDate? = nil
+            ) {
+                self.value1 = value1
+                self.value2 = value2
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                var isMatched: Swift.Bool = false
+                let v0: Components.Schemas.Shadows.ComponentsPayload.Value1Payload? = reader.attempt() as Components.Schemas.Shadows.ComponentsPayload.Value1Payload?
+                if v0 != nil { isMatched = true }
+                reader.rewind(to: start)
+                let v1: OpenAPISwiftRuntime.OpenAPIDate? = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() })
+                if v1 != nil { isMatched = true }
+                reader.rewind(to: start)
+                try reader.endAttempts(matched: isMatched, in: "ComponentsPayload")
+                self.value1 = v0
+                self.value2 = v1
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
+                if let value: OpenAPISwiftRuntime.OpenAPIDate = self.value2 {
+                    writer.writeDate(value)
+                    return
+                }
+                writer.writeMerged([self.value1])
+            }
+        }
+        struct ServersPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                var a: Swift.Int?
+                /// Creates a `Value1Payload`.
+                init(a: Swift.Int? = nil) {
+                    self.a = a
+                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.Int? = nil
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            reader.readInt(optional: &v0)
+                        default:
+                            reader.skipMember()
+                        }
+                    }
+                    try reader.endMembers()
+                    self.a = v0
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.member("a", int: self.a)
+                    writer.endObject()
+                }
+            }
+            var value1: Components.Schemas.Shadows.ServersPayload.Value1Payload
+            var value2: Components.Schemas.Titled
+            /// Creates a `ServersPayload`.
+            init(
+                value1: Components.Schemas.Shadows.ServersPayload.Value1Payload,
+                value2: Components.Schemas.Titled
+            ) {
+                self.value1 = value1
+                self.value2 = value2
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                self.value1 = try reader.read() as Components.Schemas.Shadows.ServersPayload.Value1Payload
+                reader.rewind(to: start)
+                self.value2 = try reader.read() as Components.Schemas.Titled
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
+                writer.writeMerged([self.value1, self.value2])
+            }
+        }
+        typealias StreamingJSONPayload = [Components.Schemas.Shadows.StreamingJSONPayloadPayload]
+        enum StreamingJSONPayloadPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            case Point(Components.Schemas.Point)
+            case case2(Swift.Bool)
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                if let value: Components.Schemas.Point = reader.attempt() as Components.Schemas.Point? {
+                    self = .Point(value)
+                    return
+                }
+                if let value: Swift.Bool = reader.attempt() as Swift.Bool? {
+                    self = .case2(value)
+                    return
+                }
+                throw reader.noMatch(in: "StreamingJSONPayloadPayload")
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                switch self {
+                case .Point(let value):
+                    if writer.collects([0, value]) { return }
+                    writer.write(value)
+                case .case2(let value):
+                    if writer.collects([1, value]) { return }
+                    writer.write(value)
+                }
+            }
+        }
+        struct OpenAPISwiftRuntimePayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Swift.String]
+            /// Creates a `OpenAPISwiftRuntimePayload`.
+            init(additionalProperties: [Swift.String: Swift.String] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Swift.String] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        var Operations: Components.Schemas.Shadows.OperationsPayload?
+        var Components: Components.Schemas.Shadows.ComponentsPayload?
+        var Servers: Components.Schemas.Shadows.ServersPayload?
+        var Swift: Swift.Int
+        var StreamingJSON: Components.Schemas.Shadows.StreamingJSONPayload?
+        var OpenAPISwiftRuntime: Components.Schemas.Shadows.OpenAPISwiftRuntimePayload?
+        var OpenAPIRuntime: Swift.String?
+        var Foundation: OpenAPISwiftRuntime.OpenAPIDate?
+        /// Creates a `Shadows`.
+        init(
+            Operations: Components.Schemas.Shadows.OperationsPayload? = nil,
+            Components: Components.Schemas.Shadows.ComponentsPayload? = nil,
+            Servers: Components.Schemas.Shadows.ServersPayload? = nil,
+            Swift: Swift.Int,
+            StreamingJSON: Components.Schemas.Shadows.StreamingJSONPayload? = nil,
+            OpenAPISwiftRuntime: Components.Schemas.Shadows.OpenAPISwiftRuntimePayload? = nil,
+            OpenAPIRuntime: Swift.String? = nil,
+            Foundation: OpenAPISwiftRuntime.OpenAPIDate? = nil
+        ) {
+            self.Operations = Operations
+            self.Components = Components
+            self.Servers = Servers
+            self.Swift = Swift
+            self.StreamingJSON = StreamingJSON
+            self.OpenAPISwiftRuntime = OpenAPISwiftRuntime
+            self.OpenAPIRuntime = OpenAPIRuntime
+            self.Foundation = Foundation
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("Operations", "Components", "Servers", "Swift", "StreamingJSON", "OpenAPISwiftRuntime", "OpenAPIRuntime", "Foundation")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Shadows.OperationsPayload? = nil
+            var v1: Components.Schemas.Shadows.ComponentsPayload? = nil
+            var v2: Components.Schemas.Shadows.ServersPayload? = nil
+            var v3: Swift.Int? = nil
+            var v4: Components.Schemas.Shadows.StreamingJSONPayload? = nil
+            var v5: Components.Schemas.Shadows.OpenAPISwiftRuntimePayload? = nil
+            var v6: Swift.String? = nil
+            var v7: OpenAPISwiftRuntime.OpenAPIDate? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                case 2:
+                    reader.readMember(optional: &v2)
+                case 3:
+                    reader.readInt(required: &v3)
+                case 4:
+                    reader.readMember(optional: &v4)
+                case 5:
+                    reader.readMember(optional: &v5)
+                case 6:
+                    reader.readString(optional: &v6)
+                case 7:
+                    reader.readDate(optional: &v7)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v3 else {
+                throw reader.missingMember(of: ["Swift"], since: start, in: "Shadows")
+            }
+            self.Operations = v0
+            self.Components = v1
+            self.Servers = v2
+            self.Swift = v3
+            self.StreamingJSON = v4
+            self.OpenAPISwiftRuntime = v5
+            self.OpenAPIRuntime = v6
+            self.Foundation = v7
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("Components", value: self.Components)
+            writer.member("Foundation", date: self.Foundation)
+            writer.member("OpenAPIRuntime", string: self.OpenAPIRuntime)
+            writer.member("OpenAPISwiftRuntime", value: self.OpenAPISwiftRuntime)
+            writer.member("Operations", value: self.Operations)
+            writer.member("Servers", value: self.Servers)
+            writer.member("StreamingJSON", value: self.StreamingJSON)
+            writer.member("Swift", int: self.Swift)
+            writer.endObject()
+        }
+    }
+    enum ModuleNamed: StreamingJSON.JSONCodable, Swift.Sendable {
+        case Components(Components.Schemas.Dog)
+        case StreamingJSON(Components.Schemas.Dog)
+        case Swift(Components.Schemas.Cat)
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let tag: Swift.String = try reader.peekDiscriminator("kind", in: "ModuleNamed")
+            switch tag {
+            case "Components":
+                self = .Components(try reader.read() as Components.Schemas.Dog)
+            case "StreamingJSON":
+                self = .StreamingJSON(try reader.read() as Components.Schemas.Dog)
+            case "Swift":
+                self = .Swift(try reader.read() as Components.Schemas.Cat)
+            default:
+                throw reader.unknownDiscriminator(tag, in: "ModuleNamed")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .Components(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .StreamingJSON(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            case .Swift(let value):
+                if writer.collects([2, value]) { return }
+                writer.write(value)
+            }
         }
     }
     struct Names: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -2148,7 +2553,7 @@ extension Components.Schemas {
             self.CodingKeys = CodingKeys
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("$type", "self", "Self", "init", "1st", "a-b", "a b", "é", "quo\"te", "back\\slash", "description", "hashValue", "value", "reader", "writer", "key", "json", "v0", "Type", "Protocol", "Owner", "RawValue", "rawValue", "stringValue", "CodingKeys")
+        private static let __keys: StreamingJSON.JSONKeys = .init("$type", "self", "Self", "init", "1st", "a-b", "a b", "é", "quo\"te", "back\\slash", "description", "hashValue", "value", "reader", "writer", "key", "json", "v0", "Type", "Protocol", "Owner", "RawValue", "rawValue", "stringValue", "CodingKeys")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -2307,7 +2712,7 @@ extension Components.Schemas {
             self.__a = a
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             reader.beginMembers()
@@ -2560,6 +2965,12 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Spec
     static var names: Self {
         Self("names")
     }
+    static var shadows: Self {
+        Self("shadows")
+    }
+    static var moduleNamed: Self {
+        Self("moduleNamed")
+    }
     static var old: Self {
         Self("old")
     }
@@ -2757,6 +3168,66 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Doll
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Doll.Value2Payload {
     static var size: Self {
         Self("size")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Titled {
+    static var name: Self {
+        Self("name")
+    }
+    static var size: Self {
+        Self("size")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Shadows.OperationsPayload.Case1Payload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Shadows.ComponentsPayload.Value1Payload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Shadows.ServersPayload.Value1Payload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Shadows {
+    static var Operations: Self {
+        Self("Operations")
+    }
+    static var Components: Self {
+        Self("Components")
+    }
+    static var Servers: Self {
+        Self("Servers")
+    }
+    static var Swift: Self {
+        Self("Swift")
+    }
+    static var StreamingJSON: Self {
+        Self("StreamingJSON")
+    }
+    static var OpenAPISwiftRuntime: Self {
+        Self("OpenAPISwiftRuntime")
+    }
+    static var OpenAPIRuntime: Self {
+        Self("OpenAPIRuntime")
+    }
+    static var Foundation: Self {
+        Self("Foundation")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ModuleNamed {
+    static var kind: Self {
+        Self("kind")
     }
 }
 

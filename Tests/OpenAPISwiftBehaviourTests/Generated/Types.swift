@@ -167,6 +167,16 @@ protocol APIProtocol: Sendable {
     /// - Remark: HTTP `POST /words`.
     @available(*, deprecated)
     func oldWords(_ input: Operations.oldWords.Input) async throws -> Operations.oldWords.Output
+    /// - Remark: HTTP `GET /shadows`.
+    func Swift(_ input: Operations.Swift_2.Input) async throws -> Operations.Swift_2.Output
+    /// - Remark: HTTP `DELETE /shadows`.
+    func Operations_2(_ input: Operations.Operations_2.Input) async throws -> Operations.Operations_2.Output
+    /// - Remark: HTTP `PUT /shadows`.
+    func Components(_ input: Operations.Components_2.Input) async throws -> Operations.Components_2.Output
+    /// - Remark: HTTP `PATCH /shadows`.
+    func shadowParts(_ input: Operations.shadowParts.Input) async throws -> Operations.shadowParts.Output
+    /// - Remark: HTTP `POST /shadows`.
+    func shadows(_ input: Operations.shadows.Input) async throws -> Operations.shadows.Output
 }
 
 /// The operations with their input spelled out as arguments.
@@ -535,6 +545,30 @@ extension APIProtocol {
     func oldWords() async throws -> Operations.oldWords.Output {
         try await self.oldWords(Operations.oldWords.Input())
     }
+    /// - Remark: HTTP `GET /shadows`.
+    func Swift() async throws -> Operations.Swift_2.Output {
+        try await self.Swift(Operations.Swift_2.Input())
+    }
+    /// - Remark: HTTP `DELETE /shadows`.
+    func Operations_2() async throws -> Operations.Operations_2.Output {
+        try await self.Operations_2(Operations.Operations_2.Input())
+    }
+    /// - Remark: HTTP `PUT /shadows`.
+    func Components() async throws -> Operations.Components_2.Output {
+        try await self.Components(Operations.Components_2.Input())
+    }
+    /// - Remark: HTTP `PATCH /shadows`.
+    func shadowParts(body: Operations.shadowParts.Input.Body) async throws -> Operations.shadowParts.Output {
+        try await self.shadowParts(Operations.shadowParts.Input(body: body))
+    }
+    /// - Remark: HTTP `POST /shadows`.
+    func shadows(
+        query: Operations.shadows.Input.Query = .init(),
+        headers: Operations.shadows.Input.Headers = .init(),
+        body: Operations.shadows.Input.Body
+    ) async throws -> Operations.shadows.Output {
+        try await self.shadows(Operations.shadows.Input(query: query, headers: headers, body: body))
+    }
 }
 
 /// The servers that the document names.
@@ -543,29 +577,29 @@ enum Servers {
     enum Server1 {
         /// https://ground.example.com/v1
         static func url() throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://ground.example.com/v1", variables: [])
+            try .init(validatingOpenAPIServerURL: "https://ground.example.com/v1", variables: [])
         }
     }
     /// https://ground.example.com/v1
     @available(*, deprecated, renamed: "Servers.Server1.url")
     static func server1() throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://ground.example.com/v1", variables: [])
+        try .init(validatingOpenAPIServerURL: "https://ground.example.com/v1", variables: [])
     }
     /// /api
     enum Server2 {
         /// /api
         static func url() throws -> URL {
-            try URL(validatingOpenAPIServerURL: "/api", variables: [])
+            try .init(validatingOpenAPIServerURL: "/api", variables: [])
         }
     }
     /// /api
     @available(*, deprecated, renamed: "Servers.Server2.url")
     static func server2() throws -> URL {
-        try URL(validatingOpenAPIServerURL: "/api", variables: [])
+        try .init(validatingOpenAPIServerURL: "/api", variables: [])
     }
     /// https://{host}.example.com:{port}/{base-path}
     enum Server3 {
-        enum Host: Swift.String, Sendable {
+        enum Host: Swift.String, Swift.Sendable {
             case eu_hyphen_west = "eu-west"
             case us_hyphen_east = "us-east"
             case _default = "default"
@@ -576,7 +610,7 @@ enum Servers {
             port: Swift.String = "8443",
             base_hyphen_path: Swift.String = "v2"
         ) throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://{host}.example.com:{port}/{base-path}", variables: [.init(name: "host", value: host.rawValue), .init(name: "port", value: port), .init(name: "base-path", value: base_hyphen_path)])
+            try .init(validatingOpenAPIServerURL: "https://{host}.example.com:{port}/{base-path}", variables: [.init(name: "host", value: host.rawValue), .init(name: "port", value: port), .init(name: "base-path", value: base_hyphen_path)])
         }
     }
     /// https://{host}.example.com:{port}/{base-path}
@@ -586,35 +620,35 @@ enum Servers {
         port: Swift.String = "8443",
         base_hyphen_path: Swift.String = "v2"
     ) throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://{host}.example.com:{port}/{base-path}", variables: [.init(name: "host", value: host, allowedValues: ["eu-west", "us-east", "default"]), .init(name: "port", value: port), .init(name: "base-path", value: base_hyphen_path)])
+        try .init(validatingOpenAPIServerURL: "https://{host}.example.com:{port}/{base-path}", variables: [.init(name: "host", value: host, allowedValues: ["eu-west", "us-east", "default"]), .init(name: "port", value: port), .init(name: "base-path", value: base_hyphen_path)])
     }
     /// https://{region-name}.example.com
     enum Server4 {
-        enum Region_hyphen_Name: Swift.String, Sendable {
+        enum Region_hyphen_Name: Swift.String, Swift.Sendable {
             case _1 = "1"
             case two_space_words = "two words"
         }
         /// https://{region-name}.example.com
         static func url(region_hyphen_name: Region_hyphen_Name = ._1) throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://{region-name}.example.com", variables: [.init(name: "region-name", value: region_hyphen_name.rawValue)])
+            try .init(validatingOpenAPIServerURL: "https://{region-name}.example.com", variables: [.init(name: "region-name", value: region_hyphen_name.rawValue)])
         }
     }
     /// https://{region-name}.example.com
     @available(*, deprecated, renamed: "Servers.Server4.url")
     static func server4(region_hyphen_name: Swift.String = "1") throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://{region-name}.example.com", variables: [.init(name: "region-name", value: region_hyphen_name, allowedValues: ["1", "two words"])])
+        try .init(validatingOpenAPIServerURL: "https://{region-name}.example.com", variables: [.init(name: "region-name", value: region_hyphen_name, allowedValues: ["1", "two words"])])
     }
     /// {scheme}://ground.example.com
     enum Server5 {
         /// {scheme}://ground.example.com
         static func url(scheme: Swift.String = "https") throws -> URL {
-            try URL(validatingOpenAPIServerURL: "{scheme}://ground.example.com", variables: [.init(name: "scheme", value: scheme)])
+            try .init(validatingOpenAPIServerURL: "{scheme}://ground.example.com", variables: [.init(name: "scheme", value: scheme)])
         }
     }
     /// {scheme}://ground.example.com
     @available(*, deprecated, renamed: "Servers.Server5.url")
     static func server5(scheme: Swift.String = "https") throws -> URL {
-        try URL(validatingOpenAPIServerURL: "{scheme}://ground.example.com", variables: [.init(name: "scheme", value: scheme)])
+        try .init(validatingOpenAPIServerURL: "{scheme}://ground.example.com", variables: [.init(name: "scheme", value: scheme)])
     }
 }
 

@@ -21,7 +21,7 @@ struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,
@@ -145,13 +145,13 @@ extension Operations.ListSightings {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ListSightings.Output.Ok.Headers(
-                xTotalCount: try response.requiredHeader("X-Total-Count", .number, Swift.Int.self)
+            let headers: Operations.ListSightings.Output.Ok.Headers = .init(
+                xTotalCount: try response.requiredHeader("X-Total-Count", .number) as Swift.Int
             )
             let body: Operations.ListSightings.Output.Ok.Body
             switch try response.matchContentType(["application/json", "text/csv"]) {
             case 0:
-                body = .json(try response.json([Components.Schemas.Sighting].self))
+                body = .json(try response.json() as [Components.Schemas.Sighting])
             default:
                 body = .csv(try response.rawBody())
             }
@@ -327,7 +327,7 @@ extension Operations.LogIn {
 
 extension Operations.SendReport.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "sighting", occurrence: .exactlyOnce), (name: "photo", occurrence: .anyNumber)], allowsOtherParts: true)
+        .init([(name: "title", occurrence: .exactlyOnce), (name: "sighting", occurrence: .exactlyOnce), (name: "photo", occurrence: .anyNumber)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {

@@ -19,7 +19,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -125,8 +125,8 @@ extension Operations.ListSightings {
             limit: try request.query("limit", .number, Swift.Int.self),
             status: try request.query("status", .array(.string), [Components.Schemas.Status].self)
         )
-        let headers = Operations.ListSightings.Input.Headers(
-            xRequestID: try request.header("X-Request-ID", .string, Swift.String.self),
+        let headers: Operations.ListSightings.Input.Headers = .init(
+            xRequestID: try request.header("X-Request-ID", .string) as Swift.String?,
             accept: try request.accept()
         )
         return Input(query: query, headers: headers)
@@ -155,7 +155,7 @@ extension Operations.ListSightings {
 extension Operations.AddSighting {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.AddSighting.Input.Headers(
+        let headers: Operations.AddSighting.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.AddSighting.Input.Body = try request.jsonBody()
@@ -183,7 +183,7 @@ extension Operations.GetSighting {
         let path = Operations.GetSighting.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
-        let headers = Operations.GetSighting.Input.Headers(
+        let headers: Operations.GetSighting.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -232,7 +232,7 @@ extension Operations.GetSong {
         let path = Operations.GetSong.Input.Path(
             id: try request.path("id", .string, Swift.String.self)
         )
-        let headers = Operations.GetSong.Input.Headers(
+        let headers: Operations.GetSong.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -303,7 +303,7 @@ extension Operations.SendReport {
 extension Operations.WatchSightings {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.WatchSightings.Input.Headers(
+        let headers: Operations.WatchSightings.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -329,7 +329,7 @@ extension Operations.WatchSightings {
 extension Operations.ExportSightings {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.ExportSightings.Input.Headers(
+        let headers: Operations.ExportSightings.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -355,7 +355,7 @@ extension Operations.ExportSightings {
 extension Operations.LogIn {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.LogIn.Input.Headers(
+        let headers: Operations.LogIn.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("application/x-www-form-urlencoded")
@@ -382,22 +382,22 @@ extension Operations.LogIn {
 
 extension Operations.SendReport.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "sighting", occurrence: .exactlyOnce), (name: "photo", occurrence: .anyNumber)], allowsOtherParts: true)
+        .init([(name: "title", occurrence: .exactlyOnce), (name: "sighting", occurrence: .exactlyOnce), (name: "photo", occurrence: .anyNumber)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "title":
             try part.requireContentType("text/plain")
-            let payload = Operations.SendReport.Input.Body.MultipartFormPayload.TitlePayload(body: try part.rawBody())
-            return .title(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendReport.Input.Body.MultipartFormPayload.TitlePayload = .init(body: try part.rawBody())
+            return .title(.init(payload: payload, filename: part.filename))
         case "sighting":
             try part.requireContentType("application/json")
-            let payload = Operations.SendReport.Input.Body.MultipartFormPayload.SightingPayload(body: try part.json(Components.Schemas.Sighting.self))
-            return .sighting(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendReport.Input.Body.MultipartFormPayload.SightingPayload = .init(body: try part.json() as Components.Schemas.Sighting)
+            return .sighting(.init(payload: payload, filename: part.filename))
         case "photo":
             try part.requireContentType("image/png")
-            let payload = Operations.SendReport.Input.Body.MultipartFormPayload.PhotoPayload(body: try part.rawBody())
-            return .photo(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendReport.Input.Body.MultipartFormPayload.PhotoPayload = .init(body: try part.rawBody())
+            return .photo(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }

@@ -618,7 +618,7 @@ extension Operations {
                         self.password = password
                     }
                     typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "password")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("name", "password")
                     init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: Swift.String? = nil

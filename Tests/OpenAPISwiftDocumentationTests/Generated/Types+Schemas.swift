@@ -15,7 +15,7 @@ extension Components.Schemas {
             self.retryAfter = retryAfter
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("title", "retry-after")
+        private static let __keys: StreamingJSON.JSONKeys = .init("title", "retry-after")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -82,10 +82,10 @@ extension Components.Schemas {
             init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 let start: StreamingJSON.JSONReader.Position = reader.position
                 var isMatched: Swift.Bool = false
-                let v0: Components.Schemas.Sighting.WeatherPayload.Value1Payload? = reader.attempt(Components.Schemas.Sighting.WeatherPayload.Value1Payload.self)
+                let v0: Components.Schemas.Sighting.WeatherPayload.Value1Payload? = reader.attempt() as Components.Schemas.Sighting.WeatherPayload.Value1Payload?
                 if v0 != nil { isMatched = true }
                 reader.rewind(to: start)
-                let v1: Swift.String? = reader.attempt(Swift.String.self)
+                let v1: Swift.String? = reader.attempt() as Swift.String?
                 if v1 != nil { isMatched = true }
                 reader.rewind(to: start)
                 try reader.endAttempts(matched: isMatched, in: "WeatherPayload")
@@ -163,7 +163,7 @@ extension Components.Schemas {
             self.extraNotes = extraNotes
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "species", "at", "count", "status", "observer", "links", "area", "weather", "extra_notes")
+        private static let __keys: StreamingJSON.JSONKeys = .init("id", "species", "at", "count", "status", "observer", "links", "area", "weather", "extra_notes")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -192,9 +192,9 @@ extension Components.Schemas {
                 case 5:
                     reader.readMember(required: &v5)
                 case 6:
-                    reader.readMember(optional: &v6, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Link] in try reader.readOverride([Components.Schemas.Link].self) })
+                    reader.readMember(optional: &v6, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Link] in try reader.readOverride() as [Components.Schemas.Link] })
                 case 7:
-                    reader.readMember(optional: &v7, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Area in try reader.readOverride(Components.Schemas.Area.self) })
+                    reader.readMember(optional: &v7, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Area in try reader.readOverride() as Components.Schemas.Area })
                 case 8:
                     reader.readMember(optional: &v8)
                 case 9:
@@ -241,9 +241,9 @@ extension Components.Schemas {
             let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Observer")
             switch tag {
             case "camera":
-                self = .camera(try reader.read(Components.Schemas.Camera.self))
+                self = .camera(try reader.read() as Components.Schemas.Camera)
             case "person":
-                self = .person(try reader.read(Components.Schemas.Person.self))
+                self = .person(try reader.read() as Components.Schemas.Person)
             default:
                 throw reader.unknownDiscriminator(tag, in: "Observer")
             }
@@ -268,7 +268,7 @@ extension Components.Schemas {
             self.name = name
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "name")
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "name")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -309,7 +309,7 @@ extension Components.Schemas {
             self.serial = serial
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "model", "serial")
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "model", "serial")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -323,7 +323,7 @@ extension Components.Schemas {
                 case 1:
                     reader.readString(required: &v1)
                 case 2:
-                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Serial in try reader.readOverride(Components.Schemas.Serial.self) })
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Serial in try reader.readOverride() as Components.Schemas.Serial })
                 default:
                     reader.skipMember()
                 }
@@ -365,7 +365,7 @@ extension Components.Schemas {
             self.__parent = parent.map { .init($0) }
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "parent")
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "parent")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Components.Schemas.Taxon? = nil

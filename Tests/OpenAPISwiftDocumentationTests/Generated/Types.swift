@@ -108,29 +108,29 @@ enum Servers {
     enum Server1 {
         /// https://birds.example.com/v1
         static func url() throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://birds.example.com/v1", variables: [])
+            try .init(validatingOpenAPIServerURL: "https://birds.example.com/v1", variables: [])
         }
     }
     /// https://birds.example.com/v1
     @available(*, deprecated, renamed: "Servers.Server1.url")
     static func server1() throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://birds.example.com/v1", variables: [])
+        try .init(validatingOpenAPIServerURL: "https://birds.example.com/v1", variables: [])
     }
     /// https://{region}.birds.example.com/v1
     enum Server2 {
-        enum Region: Swift.String, Sendable {
+        enum Region: Swift.String, Swift.Sendable {
             case north = "north"
             case south = "south"
         }
         /// https://{region}.birds.example.com/v1
         static func url(region: Region = .north) throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://{region}.birds.example.com/v1", variables: [.init(name: "region", value: region.rawValue)])
+            try .init(validatingOpenAPIServerURL: "https://{region}.birds.example.com/v1", variables: [.init(name: "region", value: region.rawValue)])
         }
     }
     /// https://{region}.birds.example.com/v1
     @available(*, deprecated, renamed: "Servers.Server2.url")
     static func server2(region: Swift.String = "north") throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://{region}.birds.example.com/v1", variables: [.init(name: "region", value: region, allowedValues: ["north", "south"])])
+        try .init(validatingOpenAPIServerURL: "https://{region}.birds.example.com/v1", variables: [.init(name: "region", value: region, allowedValues: ["north", "south"])])
     }
 }
 

@@ -25,7 +25,7 @@ public struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,
@@ -156,16 +156,16 @@ extension Operations.ListBooks {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.ListBooks.Output.Ok.Headers(
-                xTotal: try response.requiredHeader("X-Total", .number, Swift.Int.self),
-                xNext: try response.header("X-Next", .string, Swift.String.self),
-                xNote: try response.jsonHeader("X-Note", Components.Schemas.Note.self),
-                xShared: try response.header("X-Shared", .string, Components.Headers.Shared.self)
+            let headers: Operations.ListBooks.Output.Ok.Headers = .init(
+                xTotal: try response.requiredHeader("X-Total", .number) as Swift.Int,
+                xNext: try response.header("X-Next", .string) as Swift.String?,
+                xNote: try response.jsonHeader("X-Note") as Components.Schemas.Note?,
+                xShared: try response.header("X-Shared", .string) as Components.Headers.Shared?
             )
             let body: Operations.ListBooks.Output.Ok.Body
             switch try response.matchContentType(["application/json", "text/plain"]) {
             case 0:
-                body = .json(try response.json([Components.Schemas.Book].self))
+                body = .json(try response.json() as [Components.Schemas.Book])
             default:
                 body = .plainText(try response.rawBody())
             }
@@ -312,7 +312,7 @@ extension Operations.Enrol {
             let body: Operations.Enrol.Output.Accepted.Body
             switch try response.matchContentType(["application/json", "application/x-www-form-urlencoded"]) {
             case 0:
-                body = .json(try response.json(Components.Schemas.Note.self))
+                body = .json(try response.json() as Components.Schemas.Note)
             default:
                 body = .urlEncodedForm(try response.form(.object([:], additional: .number), Components.Schemas.Counts.self))
             }
@@ -401,7 +401,7 @@ extension Operations.locate {
 
 extension Operations.SendCover.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -437,17 +437,17 @@ extension Operations.SendCover.Input.Body.MultipartFormPayload {
 
 extension Components.Schemas.Shelf {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
+        .init([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "label":
             try part.requireContentType("text/plain")
-            let payload = Components.Schemas.Shelf.LabelPayload(body: try part.rawBody())
-            return .label(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Shelf.LabelPayload = .init(body: try part.rawBody())
+            return .label(.init(payload: payload, filename: part.filename))
         default:
             try part.requireContentType("application/json")
-            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+            return .additionalProperties(.init(payload: try part.json() as Components.Schemas.Shelf.AdditionalPropertiesPayload, filename: part.filename, name: part.name))
         }
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
@@ -464,7 +464,7 @@ extension Components.Schemas.Shelf {
 
 extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         return .undocumented(part.rawPart)
@@ -473,30 +473,30 @@ extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
 
 extension Operations.FillShelf.Output.Ok.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
+        .init([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "only":
             try part.requireContentType("text/plain")
-            let payload = Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.OnlyPayload(body: try part.rawBody())
-            return .only(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.FillShelf.Output.Ok.Body.MultipartFormPayload.OnlyPayload = .init(body: try part.rawBody())
+            return .only(.init(payload: payload, filename: part.filename))
         default:
-            throw OpenAPISwiftRuntime.MultipartError(code: .unexpectedPart, message: "The document does not name this part.")
+            throw part.unexpectedPart()
         }
     }
 }
 
 extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "other":
             try part.requireContentType("text/plain")
-            let payload = Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.OtherPayload(body: try part.rawBody())
-            return .other_2(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload.OtherPayload = .init(body: try part.rawBody())
+            return .other_2(.init(payload: payload, filename: part.filename))
         default:
             return .other(part.rawPart)
         }
@@ -505,10 +505,10 @@ extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
 
 extension Operations.FillShelf.Output.Code207.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         try part.requireContentType("text/plain")
-        return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.rawBody(), filename: part.filename, name: part.name))
+        return .additionalProperties(.init(payload: try part.rawBody(), filename: part.filename, name: part.name))
     }
 }

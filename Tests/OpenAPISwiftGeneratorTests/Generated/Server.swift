@@ -23,7 +23,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -150,10 +150,10 @@ extension Operations.ListBooks {
             since: try request.query("since", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
             genre: try request.query("genre", .string, Components.Schemas.Genre.self)
         )
-        let headers = Operations.ListBooks.Input.Headers(
-            trace: try request.header("trace", .string, Swift.String.self),
-            myHeader: try request.header("My-Header", .array(.number), [Swift.Int].self),
-            xNote: try request.jsonHeader("X-Note", Components.Schemas.Note.self),
+        let headers: Operations.ListBooks.Input.Headers = .init(
+            trace: try request.header("trace", .string) as Swift.String?,
+            myHeader: try request.header("My-Header", .array(.number)) as [Swift.Int]?,
+            xNote: try request.jsonHeader("X-Note") as Components.Schemas.Note?,
             accept: try request.accept()
         )
         return Input(query: query, headers: headers)
@@ -189,8 +189,8 @@ extension Operations.ListBooks {
 extension Operations.AddBook {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.AddBook.Input.Headers(
-            trace: try request.header("trace", .string, Swift.String.self),
+        let headers: Operations.AddBook.Input.Headers = .init(
+            trace: try request.header("trace", .string) as Swift.String?,
             accept: try request.accept()
         )
         let body: Operations.AddBook.Input.Body = try request.jsonBody()
@@ -219,7 +219,7 @@ extension Operations.ReadPage {
             bookID: try request.path("bookID", .string, Components.Parameters.BookID.self),
             page: try request.path("page", .number, Swift.Int.self)
         )
-        let headers = Operations.ReadPage.Input.Headers(
+        let headers: Operations.ReadPage.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)
@@ -255,7 +255,7 @@ extension Operations.WritePage {
             case 0:
                 body = .binary(try request.rawBody())
             case 1:
-                body = .json(try request.json(Operations.WritePage.Input.Body.JsonPayload.self))
+                body = .json(try request.json() as Operations.WritePage.Input.Body.JsonPayload)
             default:
                 body = .plainText(try request.rawBody())
             }
@@ -338,7 +338,7 @@ extension Operations.Search {
 extension Operations.Enrol {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.Enrol.Input.Headers(
+        let headers: Operations.Enrol.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("application/x-www-form-urlencoded")
@@ -374,7 +374,7 @@ extension Operations.Enrol {
 extension Operations.SendCover {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.SendCover.Input.Headers(
+        let headers: Operations.SendCover.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("multipart/form-data")
@@ -408,7 +408,7 @@ extension Operations.SendCover {
 extension Operations.FillShelf {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.FillShelf.Input.Headers(
+        let headers: Operations.FillShelf.Input.Headers = .init(
             accept: try request.accept()
         )
         var body: Operations.FillShelf.Input.Body? = nil
@@ -417,7 +417,7 @@ extension Operations.FillShelf {
             case 0:
                 body = .multipartForm(try request.multipart(Components.Schemas.Shelf.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Components.Schemas.Shelf in try Components.Schemas.Shelf.decode(part: part) }))
             default:
-                body = .json(try request.json(Components.Schemas.Note.self))
+                body = .json(try request.json() as Components.Schemas.Note)
             }
         }
         return Input(headers: headers, body: body)
@@ -457,7 +457,7 @@ extension Operations.FillShelf {
 extension Operations.locate {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.locate.Input.Headers(
+        let headers: Operations.locate.Input.Headers = .init(
             accept: try request.accept()
         )
         var body: Components.RequestBodies.NoteBody? = nil
@@ -482,17 +482,17 @@ extension Operations.locate {
 
 extension Components.Schemas.Shelf {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
+        .init([(name: "label", occurrence: .exactlyOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "label":
             try part.requireContentType("text/plain")
-            let payload = Components.Schemas.Shelf.LabelPayload(body: try part.rawBody())
-            return .label(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Components.Schemas.Shelf.LabelPayload = .init(body: try part.rawBody())
+            return .label(.init(payload: payload, filename: part.filename))
         default:
             try part.requireContentType("application/json")
-            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Components.Schemas.Shelf.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+            return .additionalProperties(.init(payload: try part.json() as Components.Schemas.Shelf.AdditionalPropertiesPayload, filename: part.filename, name: part.name))
         }
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
@@ -509,7 +509,7 @@ extension Components.Schemas.Shelf {
 
 extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -521,7 +521,7 @@ extension Operations.SendCover.Output.Accepted.Body.MultipartFormPayload {
 
 extension Operations.FillShelf.Output.Ok.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
+        .init([(name: "only", occurrence: .atMostOnce)], allowsOtherParts: false)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -534,7 +534,7 @@ extension Operations.FillShelf.Output.Ok.Body.MultipartFormPayload {
 
 extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "other", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -549,7 +549,7 @@ extension Operations.FillShelf.Output.Accepted.Body.MultipartFormPayload {
 
 extension Operations.FillShelf.Output.Code207.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([], allowsOtherParts: true)
+        .init([], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {
@@ -562,45 +562,45 @@ extension Operations.FillShelf.Output.Code207.Body.MultipartFormPayload {
 
 extension Operations.SendCover.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
+        .init([(name: "title", occurrence: .exactlyOnce), (name: "pages", occurrence: .atLeastOnce), (name: "tags", occurrence: .anyNumber), (name: "note", occurrence: .exactlyOnce), (name: "details", occurrence: .atMostOnce), (name: "scan", occurrence: .atMostOnce), (name: "moment", occurrence: .atMostOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "title":
             try part.requireContentType("text/plain")
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.TitlePayload(body: try part.rawBody())
-            return .title(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.TitlePayload = .init(body: try part.rawBody())
+            return .title(.init(payload: payload, filename: part.filename))
         case "pages":
             try part.requireContentType("text/plain")
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.PagesPayload(body: try part.rawBody())
-            return .pages(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.PagesPayload = .init(body: try part.rawBody())
+            return .pages(.init(payload: payload, filename: part.filename))
         case "tags":
             try part.requireContentType("text/plain")
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.TagsPayload(body: try part.rawBody())
-            return .tags(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.TagsPayload = .init(body: try part.rawBody())
+            return .tags(.init(payload: payload, filename: part.filename))
         case "note":
             try part.requireContentType("application/json")
-            let headers = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers(
-                xKind: try part.header("X-Kind", .string, Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers.XKindPayload.self)
+            let headers: Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers = .init(
+                xKind: try part.header("X-Kind", .string) as Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload.Headers.XKindPayload?
             )
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload(headers: headers, body: try part.json(Components.Schemas.Note.self))
-            return .note(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.NotePayload = .init(headers: headers, body: try part.json() as Components.Schemas.Note)
+            return .note(.init(payload: payload, filename: part.filename))
         case "details":
             try part.requireContentType("application/json")
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload(body: try part.json(Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload.self))
-            return .details(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload = .init(body: try part.json() as Operations.SendCover.Input.Body.MultipartFormPayload.DetailsPayload.BodyPayload)
+            return .details(.init(payload: payload, filename: part.filename))
         case "scan":
             try part.requireContentType("image/png")
-            let headers = Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload.Headers(
-                xDpi: try part.requiredHeader("X-Dpi", .number, Swift.Int.self),
-                xShared: try part.header("X-Shared", .string, Components.Headers.Shared.self)
+            let headers: Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload.Headers = .init(
+                xDpi: try part.requiredHeader("X-Dpi", .number) as Swift.Int,
+                xShared: try part.header("X-Shared", .string) as Components.Headers.Shared?
             )
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload(headers: headers, body: try part.rawBody())
-            return .scan(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.ScanPayload = .init(headers: headers, body: try part.rawBody())
+            return .scan(.init(payload: payload, filename: part.filename))
         case "moment":
             try part.requireContentType("text/plain")
-            let payload = Operations.SendCover.Input.Body.MultipartFormPayload.MomentPayload(body: try part.rawBody())
-            return .moment(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendCover.Input.Body.MultipartFormPayload.MomentPayload = .init(body: try part.rawBody())
+            return .moment(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }

@@ -23,7 +23,7 @@ extension Operations {
                         self.to = to
                     }
                     public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("from", "to")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("from", "to")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Double? = nil
                         var v1: Swift.Double? = nil
@@ -58,7 +58,7 @@ extension Operations {
                         self.size = size
                     }
                     public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("offset", "size")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("offset", "size")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
                         var v1: Swift.Int? = nil
@@ -443,7 +443,7 @@ extension Operations {
                         self.text = text
                     }
                     public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("text")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         let start: StreamingJSON.JSONReader.Position = reader.position
@@ -626,7 +626,7 @@ extension Operations {
                             self.code = code
                         }
                         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("all", "code")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("all", "code")
                         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: [Swift.String]? = nil
                             var v1: Swift.String? = nil
@@ -666,7 +666,7 @@ extension Operations {
                                 self.at = at
                             }
                             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("place", "at")
+                            private static let __keys: StreamingJSON.JSONKeys = .init("place", "at")
                             public init(
                                 json reader: inout StreamingJSON.JSONReader
                             ) throws(StreamingJSON.JSONError) {
@@ -708,7 +708,7 @@ extension Operations {
                             self.note = note
                         }
                         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("near", "lists", "note")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("near", "lists", "note")
                         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.NearPayload? = nil
                             var v1: [Swift.Int]? = nil
@@ -759,9 +759,9 @@ extension Operations {
                     }
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         let start: StreamingJSON.JSONReader.Position = reader.position
-                        self.value1 = try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value1Payload.self)
+                        self.value1 = try reader.read() as Operations.Search.Input.Body.UrlEncodedFormPayload.Value1Payload
                         reader.rewind(to: start)
-                        self.__value2 = .init(try reader.read(Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload.self))
+                        self.__value2 = .init(try reader.read() as Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload)
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
                         if writer.collects([self.value1, self.value2]) { return }
@@ -853,7 +853,7 @@ extension Operations {
                         self.genre = genre
                     }
                     public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "tags", "years", "age", "active", "joined", "genre")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("name", "tags", "years", "age", "active", "joined", "genre")
                     public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: [Swift.String]? = nil
@@ -1113,7 +1113,7 @@ extension Operations {
                                 self.made = made
                             }
                             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("made")
+                            private static let __keys: StreamingJSON.JSONKeys = .init("made")
                             public init(
                                 json reader: inout StreamingJSON.JSONReader
                             ) throws(StreamingJSON.JSONError) {

@@ -14,7 +14,7 @@ extension Components.Schemas {
             self.reason = reason
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("code", "reason")
+        private static let __keys: StreamingJSON.JSONKeys = .init("code", "reason")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.String? = nil
@@ -83,7 +83,7 @@ extension Components.Schemas {
             self.weight = weight
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("text", "weight")
+        private static let __keys: StreamingJSON.JSONKeys = .init("text", "weight")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Double? = nil
@@ -123,7 +123,7 @@ extension Components.Schemas {
                 self.a = a
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+            private static let __keys: StreamingJSON.JSONKeys = .init("a")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 reader.beginMembers()
@@ -153,7 +153,7 @@ extension Components.Schemas {
                 self.born = born
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("name", "born")
+            private static let __keys: StreamingJSON.JSONKeys = .init("name", "born")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.String? = nil
                 var v1: OpenAPISwiftRuntime.OpenAPIDate? = nil
@@ -280,7 +280,7 @@ extension Components.Schemas {
             self.maybe = maybe
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "title", "pages", "big", "price", "weight", "lent", "score", "published", "loans", "cover", "genre", "rank", "titles", "sequel", "prequels", "self", "$type", "extra_info", "anything", "list", "matrix", "author", "mark", "maybe")
+        private static let __keys: StreamingJSON.JSONKeys = .init("id", "title", "pages", "big", "price", "weight", "lent", "score", "published", "loans", "cover", "genre", "rank", "titles", "sequel", "prequels", "self", "$type", "extra_info", "anything", "list", "matrix", "author", "mark", "maybe")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -358,7 +358,7 @@ extension Components.Schemas {
                 case 22:
                     reader.readMember(optional: &v22)
                 case 23:
-                    reader.readMember(optional: &v23, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Mark in try reader.readOverride(Components.Schemas.Mark.self) })
+                    reader.readMember(optional: &v23, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Mark in try reader.readOverride() as Components.Schemas.Mark })
                 case 24:
                     reader.readMember(optional: &v24)
                 default:
@@ -432,7 +432,7 @@ extension Components.Schemas {
             self.a = a
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             reader.beginMembers()
@@ -466,7 +466,7 @@ extension Components.Schemas {
             self.additionalProperties = additionalProperties
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
@@ -542,7 +542,7 @@ extension Components.Schemas {
                 self.n = n
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
+            private static let __keys: StreamingJSON.JSONKeys = .init("n")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: OpenAPISwiftRuntime.OpenAPIDate? = nil
                 reader.beginMembers()
@@ -575,7 +575,7 @@ extension Components.Schemas {
             self.additionalProperties = additionalProperties
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+        private static let __keys: StreamingJSON.JSONKeys = .init("a")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var additional: [Swift.String: Components.Schemas.Named.AdditionalPropertiesPayload] = .init()
@@ -611,7 +611,7 @@ extension Components.Schemas {
                 self.b = b
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
+            private static let __keys: StreamingJSON.JSONKeys = .init("b")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 let start: StreamingJSON.JSONReader.Position = reader.position
@@ -645,9 +645,9 @@ extension Components.Schemas {
         }
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
-            self.value1 = try reader.read(Components.Schemas.Note.self)
+            self.value1 = try reader.read() as Components.Schemas.Note
             reader.rewind(to: start)
-            self.value2 = try reader.read(Components.Schemas.Both.Value2Payload.self)
+            self.value2 = try reader.read() as Components.Schemas.Both.Value2Payload
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1, self.value2]) { return }
@@ -662,7 +662,7 @@ extension Components.Schemas {
                 self.b = b
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
+            private static let __keys: StreamingJSON.JSONKeys = .init("b")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 let start: StreamingJSON.JSONReader.Position = reader.position
@@ -706,13 +706,13 @@ extension Components.Schemas {
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
             var isMatched: Swift.Bool = false
-            let v0: Components.Schemas.Note? = reader.attempt(Components.Schemas.Note.self)
+            let v0: Components.Schemas.Note? = reader.attempt() as Components.Schemas.Note?
             if v0 != nil { isMatched = true }
             reader.rewind(to: start)
-            let v1: Components.Schemas.Either.Value2Payload? = reader.attempt(Components.Schemas.Either.Value2Payload.self)
+            let v1: Components.Schemas.Either.Value2Payload? = reader.attempt() as Components.Schemas.Either.Value2Payload?
             if v1 != nil { isMatched = true }
             reader.rewind(to: start)
-            let v2: Swift.String? = reader.attempt(Swift.String.self)
+            let v2: Swift.String? = reader.attempt() as Swift.String?
             if v2 != nil { isMatched = true }
             reader.rewind(to: start)
             let v3: OpenAPISwiftRuntime.OpenAPIDate? = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() })
@@ -746,7 +746,7 @@ extension Components.Schemas {
                 self.c = c
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("c")
+            private static let __keys: StreamingJSON.JSONKeys = .init("c")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 let start: StreamingJSON.JSONReader.Position = reader.position
@@ -776,19 +776,19 @@ extension Components.Schemas {
         case Note(Components.Schemas.Note)
         case case4(Components.Schemas.Choice.Case4Payload)
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Swift.String = reader.attempt(Swift.String.self) {
+            if let value: Swift.String = reader.attempt() as Swift.String? {
                 self = .case1(value)
                 return
             }
-            if let value: Swift.Int = reader.attempt(Swift.Int.self) {
+            if let value: Swift.Int = reader.attempt() as Swift.Int? {
                 self = .case2(value)
                 return
             }
-            if let value: Components.Schemas.Note = reader.attempt(Components.Schemas.Note.self) {
+            if let value: Components.Schemas.Note = reader.attempt() as Components.Schemas.Note? {
                 self = .Note(value)
                 return
             }
-            if let value: Components.Schemas.Choice.Case4Payload = reader.attempt(Components.Schemas.Choice.Case4Payload.self) {
+            if let value: Components.Schemas.Choice.Case4Payload = reader.attempt() as Components.Schemas.Choice.Case4Payload? {
                 self = .case4(value)
                 return
             }
@@ -820,7 +820,7 @@ extension Components.Schemas {
             self.meow = meow
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "meow")
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "meow")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Bool? = nil
@@ -859,7 +859,7 @@ extension Components.Schemas {
             self.bark = bark
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("kind", "bark")
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "bark")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -899,11 +899,11 @@ extension Components.Schemas {
             let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Pet")
             switch tag {
             case "cat":
-                self = .cat(try reader.read(Components.Schemas.Cat.self))
+                self = .cat(try reader.read() as Components.Schemas.Cat)
             case "kitten":
-                self = .kitten(try reader.read(Components.Schemas.Cat.self))
+                self = .kitten(try reader.read() as Components.Schemas.Cat)
             case "Dog", "#/components/schemas/Dog":
-                self = .dog(try reader.read(Components.Schemas.Dog.self))
+                self = .dog(try reader.read() as Components.Schemas.Dog)
             default:
                 throw reader.unknownDiscriminator(tag, in: "Pet")
             }
@@ -928,11 +928,11 @@ extension Components.Schemas {
         case case2(Swift.String)
         case Forest(Components.Schemas.Forest)
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Swift.String = reader.attempt(Swift.String.self) {
+            if let value: Swift.String = reader.attempt() as Swift.String? {
                 self = .case2(value)
                 return
             }
-            if let value: Components.Schemas.Forest = reader.attempt(Components.Schemas.Forest.self) {
+            if let value: Components.Schemas.Forest = reader.attempt() as Components.Schemas.Forest? {
                 self = .Forest(value)
                 return
             }
@@ -969,7 +969,7 @@ extension Components.Schemas {
             self.__heart = heart.map { .init($0) }
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("trees", "heart")
+        private static let __keys: StreamingJSON.JSONKeys = .init("trees", "heart")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: [Components.Schemas.Tree]? = nil
             var v1: Components.Schemas.Tree? = nil
@@ -1014,7 +1014,7 @@ extension Components.Schemas {
             self.__rope = .init(rope)
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("rope")
+        private static let __keys: StreamingJSON.JSONKeys = .init("rope")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Rope? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -1055,7 +1055,7 @@ extension Components.Schemas {
                 self.__knot = knot.map { .init($0) }
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("knot")
+            private static let __keys: StreamingJSON.JSONKeys = .init("knot")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Components.Schemas.Knot? = nil
                 reader.beginMembers()
@@ -1083,7 +1083,7 @@ extension Components.Schemas {
                 self.length = length
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("length")
+            private static let __keys: StreamingJSON.JSONKeys = .init("length")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 reader.beginMembers()
@@ -1113,9 +1113,9 @@ extension Components.Schemas {
         }
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             let start: StreamingJSON.JSONReader.Position = reader.position
-            self.value1 = try reader.read(Components.Schemas.Rope.Value1Payload.self)
+            self.value1 = try reader.read() as Components.Schemas.Rope.Value1Payload
             reader.rewind(to: start)
-            self.value2 = try reader.read(Components.Schemas.Rope.Value2Payload.self)
+            self.value2 = try reader.read() as Components.Schemas.Rope.Value2Payload
         }
         public func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1, self.value2]) { return }
@@ -1197,7 +1197,7 @@ extension Components.Schemas {
             self.value = value
         }
         public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("closed", "open", "counts", "named", "both", "either", "choice", "pet", "tree", "forest", "knot", "JSONReader", "reader", "v0", "value")
+        private static let __keys: StreamingJSON.JSONKeys = .init("closed", "open", "counts", "named", "both", "either", "choice", "pet", "tree", "forest", "knot", "JSONReader", "reader", "v0", "value")
         public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.Closed? = nil
             var v1: Components.Schemas.Open? = nil
@@ -1297,7 +1297,7 @@ extension Components.Schemas {
                 self.count = count
             }
             public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("count")
+            private static let __keys: StreamingJSON.JSONKeys = .init("count")
             public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 var v0: Swift.Int? = nil
                 let start: StreamingJSON.JSONReader.Position = reader.position

@@ -117,30 +117,30 @@ public enum Servers {
     public enum Server1 {
         /// The library itself.
         public static func url() throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://library.example.com/v1", variables: [])
+            try .init(validatingOpenAPIServerURL: "https://library.example.com/v1", variables: [])
         }
     }
     /// The library itself.
     @available(*, deprecated, renamed: "Servers.Server1.url")
     public static func server1() throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://library.example.com/v1", variables: [])
+        try .init(validatingOpenAPIServerURL: "https://library.example.com/v1", variables: [])
     }
     /// https://{region}.example.com:{port}/v1
     public enum Server2 {
         @frozen
-        public enum Region: Swift.String, Sendable {
+        public enum Region: Swift.String, Swift.Sendable {
             case north = "north"
             case south = "south"
         }
         /// https://{region}.example.com:{port}/v1
         public static func url(region: Region = .north, port: Swift.String = "443") throws -> URL {
-            try URL(validatingOpenAPIServerURL: "https://{region}.example.com:{port}/v1", variables: [.init(name: "region", value: region.rawValue), .init(name: "port", value: port)])
+            try .init(validatingOpenAPIServerURL: "https://{region}.example.com:{port}/v1", variables: [.init(name: "region", value: region.rawValue), .init(name: "port", value: port)])
         }
     }
     /// https://{region}.example.com:{port}/v1
     @available(*, deprecated, renamed: "Servers.Server2.url")
     public static func server2(region: Swift.String = "north", port: Swift.String = "443") throws -> URL {
-        try URL(validatingOpenAPIServerURL: "https://{region}.example.com:{port}/v1", variables: [.init(name: "region", value: region, allowedValues: ["north", "south"]), .init(name: "port", value: port)])
+        try .init(validatingOpenAPIServerURL: "https://{region}.example.com:{port}/v1", variables: [.init(name: "region", value: region, allowedValues: ["north", "south"]), .init(name: "port", value: port)])
     }
 }
 

@@ -22,7 +22,7 @@ package struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,
@@ -126,9 +126,9 @@ extension Operations.GetUser_post {
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
         case 200:
-            let headers = Operations.GetUser_post.Output.Ok.Headers(
-                xRateLimitRemaining: try response.header("X-RateLimit-Remaining", .number, Swift.Int.self),
-                recent: try response.header("X-Old", .string, Swift.String.self)
+            let headers: Operations.GetUser_post.Output.Ok.Headers = .init(
+                xRateLimitRemaining: try response.header("X-RateLimit-Remaining", .number) as Swift.Int?,
+                recent: try response.header("X-Old", .string) as Swift.String?
             )
             let body: Operations.GetUser_post.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.GetUser_post.Output.Ok(headers: headers, body: body))
@@ -254,14 +254,14 @@ extension Operations.Exchange {
 extension Components.Responses.NotFound {
     fileprivate static func decode(from response: OpenAPISwiftRuntime.ClientResponse) throws -> Self {
         try response.requireContentType("application/problem+json")
-        let body: Components.Responses.NotFound.Body = .applicationProblemJson(try response.json(Components.Responses.NotFound.Body.ApplicationProblemJsonPayload.self))
+        let body: Components.Responses.NotFound.Body = .applicationProblemJson(try response.json() as Components.Responses.NotFound.Body.ApplicationProblemJsonPayload)
         return Self(body: body)
     }
 }
 
 extension Operations.SendParts.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "profile-image", occurrence: .exactlyOnce), (name: "old_part", occurrence: .atMostOnce), (name: "extra_info", occurrence: .atMostOnce), (name: "raw_files", occurrence: .anyNumber)], allowsOtherParts: true)
+        .init([(name: "profile-image", occurrence: .exactlyOnce), (name: "old_part", occurrence: .atMostOnce), (name: "extra_info", occurrence: .atMostOnce), (name: "raw_files", occurrence: .anyNumber)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {

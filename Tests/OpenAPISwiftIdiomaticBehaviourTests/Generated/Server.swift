@@ -20,7 +20,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -106,9 +106,9 @@ extension Operations.GetUser_post {
             _default: try request.query("Default", .boolean, Swift.Bool.self),
             sort_by: try request.query("sort.by", .string, Components.Schemas.SortOrder.self)
         )
-        let headers = Operations.GetUser_post.Input.Headers(
-            xRateLimitLimit: try request.header("X-RateLimit-Limit", .number, Swift.Int.self),
-            recent: try request.header("X-Old", .string, Swift.String.self),
+        let headers: Operations.GetUser_post.Input.Headers = .init(
+            xRateLimitLimit: try request.header("X-RateLimit-Limit", .number) as Swift.Int?,
+            recent: try request.header("X-Old", .string) as Swift.String?,
             accept: try request.accept()
         )
         return Input(path: path, query: query, headers: headers)
@@ -200,9 +200,9 @@ extension Operations.SendMedia {
         let body: Operations.SendMedia.Input.Body
         switch try request.matchContentType(["application/vnd.api+json; v=2", "application/vnd.github.v3+json", "text/plain; charset=utf-8", "text/event-stream", "application/x-ndjson", "image/svg+xml", "image/*", "application/x-www-form-urlencoded"]) {
         case 0:
-            body = .applicationVnd_apiJsonV_2(try request.json(Operations.SendMedia.Input.Body.ApplicationVndApiJsonV2Payload.self))
+            body = .applicationVnd_apiJsonV_2(try request.json() as Operations.SendMedia.Input.Body.ApplicationVndApiJsonV2Payload)
         case 1:
-            body = .applicationVnd_github_v3Json(try request.json(Operations.SendMedia.Input.Body.ApplicationVndGithubV3JsonPayload.self))
+            body = .applicationVnd_github_v3Json(try request.json() as Operations.SendMedia.Input.Body.ApplicationVndGithubV3JsonPayload)
         case 2:
             body = .textPlainCharsetUtf8(try request.rawBody())
         case 3:
@@ -256,7 +256,7 @@ extension Operations.SendParts {
 extension Operations.Exchange {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.Exchange.Input.Headers(
+        let headers: Operations.Exchange.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.Exchange.Input.Body = try request.jsonBody()
@@ -287,32 +287,32 @@ extension Components.Responses.NotFound {
 
 extension Operations.SendParts.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "profile-image", occurrence: .exactlyOnce), (name: "old_part", occurrence: .atMostOnce), (name: "extra_info", occurrence: .atMostOnce), (name: "raw_files", occurrence: .anyNumber)], allowsOtherParts: true)
+        .init([(name: "profile-image", occurrence: .exactlyOnce), (name: "old_part", occurrence: .atMostOnce), (name: "extra_info", occurrence: .atMostOnce), (name: "raw_files", occurrence: .anyNumber)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "profile-image":
             try part.requireContentType("image/png")
-            let headers = Operations.SendParts.Input.Body.MultipartFormPayload.ProfileImagePayload.Headers(
-                xImageSize: try part.header("X-Image-Size", .number, Swift.Int.self)
+            let headers: Operations.SendParts.Input.Body.MultipartFormPayload.ProfileImagePayload.Headers = .init(
+                xImageSize: try part.header("X-Image-Size", .number) as Swift.Int?
             )
-            let payload = Operations.SendParts.Input.Body.MultipartFormPayload.ProfileImagePayload(headers: headers, body: try part.rawBody())
-            return .profileImage(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendParts.Input.Body.MultipartFormPayload.ProfileImagePayload = .init(headers: headers, body: try part.rawBody())
+            return .profileImage(.init(payload: payload, filename: part.filename))
         case "old_part":
             try part.requireContentType("text/plain")
-            let payload = Operations.SendParts.Input.Body.MultipartFormPayload.partPayload(body: try part.rawBody())
-            return .part(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendParts.Input.Body.MultipartFormPayload.partPayload = .init(body: try part.rawBody())
+            return .part(.init(payload: payload, filename: part.filename))
         case "extra_info":
             try part.requireContentType("application/json")
-            let payload = Operations.SendParts.Input.Body.MultipartFormPayload.ExtraInfoPayload(body: try part.json(Operations.SendParts.Input.Body.MultipartFormPayload.ExtraInfoPayload.BodyPayload.self))
-            return .extraInfo(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendParts.Input.Body.MultipartFormPayload.ExtraInfoPayload = .init(body: try part.json() as Operations.SendParts.Input.Body.MultipartFormPayload.ExtraInfoPayload.BodyPayload)
+            return .extraInfo(.init(payload: payload, filename: part.filename))
         case "raw_files":
             try part.requireContentType("application/octet-stream")
-            let payload = Operations.SendParts.Input.Body.MultipartFormPayload.RawFilesPayload(body: try part.rawBody())
-            return .rawFiles(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.SendParts.Input.Body.MultipartFormPayload.RawFilesPayload = .init(body: try part.rawBody())
+            return .rawFiles(.init(payload: payload, filename: part.filename))
         default:
             try part.requireContentType("application/json")
-            return .additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart(payload: try part.json(Operations.SendParts.Input.Body.MultipartFormPayload.AdditionalPropertiesPayload.self), filename: part.filename, name: part.name))
+            return .additionalProperties(.init(payload: try part.json() as Operations.SendParts.Input.Body.MultipartFormPayload.AdditionalPropertiesPayload, filename: part.filename, name: part.name))
         }
     }
 }

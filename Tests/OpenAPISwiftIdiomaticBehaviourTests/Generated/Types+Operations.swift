@@ -88,7 +88,7 @@ extension Operations {
                             self.tagName = tagName
                         }
                         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("tag_name")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("tag_name")
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.String? = nil
                             reader.beginMembers()
@@ -120,7 +120,7 @@ extension Operations {
                         self.tagList = tagList
                     }
                     package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("post_title", "tag_list")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("post_title", "tag_list")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: Operations.GetUser_post.Output.Ok.BodyJsonPayload.TagListPayload? = nil
@@ -333,7 +333,7 @@ extension Operations {
                         self.a = a
                     }
                     package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("a")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
                         reader.beginMembers()
@@ -361,7 +361,7 @@ extension Operations {
                         self.b = b
                     }
                     package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("b")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("b")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.Int? = nil
                         reader.beginMembers()
@@ -391,7 +391,7 @@ extension Operations {
                         self.eMails = eMails
                     }
                     package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                    private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("full_name", "e_mails")
+                    private static let __keys: StreamingJSON.JSONKeys = .init("full_name", "e_mails")
                     package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                         var v0: Swift.String? = nil
                         var v1: [Swift.String]? = nil
@@ -562,7 +562,7 @@ extension Operations {
                             self.n = n
                         }
                         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("n")
+                        private static let __keys: StreamingJSON.JSONKeys = .init("n")
                         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                             var v0: Swift.Int? = nil
                             reader.beginMembers()
@@ -617,7 +617,7 @@ extension Operations {
                                 self.someKey = someKey
                             }
                             package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                            private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("some_key")
+                            private static let __keys: StreamingJSON.JSONKeys = .init("some_key")
                             package init(
                                 json reader: inout StreamingJSON.JSONReader
                             ) throws(StreamingJSON.JSONError) {

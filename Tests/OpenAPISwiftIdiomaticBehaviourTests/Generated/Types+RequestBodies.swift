@@ -14,7 +14,7 @@ extension Components.RequestBodies {
             self.howOften = howOften
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("how_often")
+        private static let __keys: StreamingJSON.JSONKeys = .init("how_often")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             reader.beginMembers()

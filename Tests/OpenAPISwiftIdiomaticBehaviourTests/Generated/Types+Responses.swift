@@ -18,7 +18,7 @@ extension Components.Responses {
                     self.errorCode = errorCode
                 }
                 package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("error_code")
+                private static let __keys: StreamingJSON.JSONKeys = .init("error_code")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
                     reader.beginMembers()

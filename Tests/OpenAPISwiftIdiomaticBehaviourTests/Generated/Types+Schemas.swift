@@ -48,7 +48,7 @@ extension Components.Schemas {
             self.userName = userName
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("user_name")
+        private static let __keys: StreamingJSON.JSONKeys = .init("user_name")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             reader.beginMembers()
@@ -76,7 +76,7 @@ extension Components.Schemas {
             self.fresh = fresh
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("old-property")
+        private static let __keys: StreamingJSON.JSONKeys = .init("old-property")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             reader.beginMembers()
@@ -106,7 +106,7 @@ extension Components.Schemas {
             self.nineLives = nineLives
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("pet_type", "nine-lives")
+        private static let __keys: StreamingJSON.JSONKeys = .init("pet_type", "nine-lives")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -143,7 +143,7 @@ extension Components.Schemas {
             self.petType = petType
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("pet_type")
+        private static let __keys: StreamingJSON.JSONKeys = .init("pet_type")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -174,15 +174,15 @@ extension Components.Schemas {
         case DogAnimal(Components.Schemas.DogAnimal)
         case case3(Swift.String)
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            if let value: Components.Schemas.CatAnimal = reader.attempt(Components.Schemas.CatAnimal.self) {
+            if let value: Components.Schemas.CatAnimal = reader.attempt() as Components.Schemas.CatAnimal? {
                 self = .CatAnimal(value)
                 return
             }
-            if let value: Components.Schemas.DogAnimal = reader.attempt(Components.Schemas.DogAnimal.self) {
+            if let value: Components.Schemas.DogAnimal = reader.attempt() as Components.Schemas.DogAnimal? {
                 self = .DogAnimal(value)
                 return
             }
-            if let value: Swift.String = reader.attempt(Swift.String.self) {
+            if let value: Swift.String = reader.attempt() as Swift.String? {
                 self = .case3(value)
                 return
             }
@@ -211,9 +211,9 @@ extension Components.Schemas {
             let tag: Swift.String = try reader.peekDiscriminator("pet_type", in: "KnownAnimal")
             switch tag {
             case "house-dog":
-                self = .houseDog(try reader.read(Components.Schemas.DogAnimal.self))
+                self = .houseDog(try reader.read() as Components.Schemas.DogAnimal)
             case "tom":
-                self = .tabby(try reader.read(Components.Schemas.CatAnimal.self))
+                self = .tabby(try reader.read() as Components.Schemas.CatAnimal)
             default:
                 throw reader.unknownDiscriminator(tag, in: "KnownAnimal")
             }
@@ -260,7 +260,7 @@ extension Components.Schemas {
                     self.deepKey = deepKey
                 }
                 package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("deep_key")
+                private static let __keys: StreamingJSON.JSONKeys = .init("deep_key")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.Int? = nil
                     reader.beginMembers()
@@ -312,7 +312,7 @@ extension Components.Schemas {
                     self.barksAt = barksAt
                 }
                 package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("barks_at")
+                private static let __keys: StreamingJSON.JSONKeys = .init("barks_at")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
                     reader.beginMembers()
@@ -345,9 +345,9 @@ extension Components.Schemas {
             }
             package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 let start: StreamingJSON.JSONReader.Position = reader.position
-                self.value1 = try reader.read(Components.Schemas.DogAnimal.self)
+                self.value1 = try reader.read() as Components.Schemas.DogAnimal
                 reader.rewind(to: start)
-                self.value2 = try reader.read(Components.Schemas.Sample.MixedUpPayload.Value2Payload.self)
+                self.value2 = try reader.read() as Components.Schemas.Sample.MixedUpPayload.Value2Payload
             }
             package func write(json writer: inout StreamingJSON.JSONWriter) {
                 if writer.collects([self.value1, self.value2]) { return }
@@ -362,7 +362,7 @@ extension Components.Schemas {
                     self.aB = aB
                 }
                 package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-                private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("a_b")
+                private static let __keys: StreamingJSON.JSONKeys = .init("a_b")
                 package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                     var v0: Swift.String? = nil
                     reader.beginMembers()
@@ -396,10 +396,10 @@ extension Components.Schemas {
             package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
                 let start: StreamingJSON.JSONReader.Position = reader.position
                 var isMatched: Swift.Bool = false
-                let v0: Swift.Int? = reader.attempt(Swift.Int.self)
+                let v0: Swift.Int? = reader.attempt() as Swift.Int?
                 if v0 != nil { isMatched = true }
                 reader.rewind(to: start)
-                let v1: Components.Schemas.Sample.OneOrOtherPayload.Value2Payload? = reader.attempt(Components.Schemas.Sample.OneOrOtherPayload.Value2Payload.self)
+                let v1: Components.Schemas.Sample.OneOrOtherPayload.Value2Payload? = reader.attempt() as Components.Schemas.Sample.OneOrOtherPayload.Value2Payload?
                 if v1 != nil { isMatched = true }
                 reader.rewind(to: start)
                 try reader.endAttempts(matched: isMatched, in: "OneOrOtherPayload")
@@ -506,7 +506,7 @@ extension Components.Schemas {
             self.oneOrOther = oneOrOther
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "price", "unique_id", "other_ids", "discount", "prices", "mixed_up", "one_or_other")
+        private static let __keys: StreamingJSON.JSONKeys = .init("id", "needed", "referred", "some_bytes", "created_at", "nullable_items", "nullable_map", "nested_maps", "first_name", "firstName", "URLs", "IDs", "@context", "_private", "user_list", "sort", "animal", "known", "old", "price", "unique_id", "other_ids", "discount", "prices", "mixed_up", "one_or_other")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.String? = nil
@@ -577,15 +577,15 @@ extension Components.Schemas {
                 case 18:
                     reader.readMember(optional: &v18)
                 case 19:
-                    reader.readMember(optional: &v19, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Money in try reader.readOverride(Components.Schemas.Money.self) })
+                    reader.readMember(optional: &v19, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Money in try reader.readOverride() as Components.Schemas.Money })
                 case 20:
-                    reader.readMember(optional: &v20, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Unique in try reader.readOverride(Components.Schemas.Unique.self) })
+                    reader.readMember(optional: &v20, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Unique in try reader.readOverride() as Components.Schemas.Unique })
                 case 21:
-                    reader.readMember(optional: &v21, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Unique] in try reader.readOverride([Components.Schemas.Unique].self) })
+                    reader.readMember(optional: &v21, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Unique] in try reader.readOverride() as [Components.Schemas.Unique] })
                 case 22:
-                    reader.readMember(optional: &v22, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Cash in try reader.readOverride(Components.Schemas.Cash.self) })
+                    reader.readMember(optional: &v22, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.Cash in try reader.readOverride() as Components.Schemas.Cash })
                 case 23:
-                    reader.readMember(optional: &v23, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Money] in try reader.readOverride([Components.Schemas.Money].self) })
+                    reader.readMember(optional: &v23, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [Components.Schemas.Money] in try reader.readOverride() as [Components.Schemas.Money] })
                 case 24:
                     reader.readMember(optional: &v24)
                 case 25:

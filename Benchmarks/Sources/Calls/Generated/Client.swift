@@ -24,7 +24,7 @@ struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,

@@ -22,7 +22,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -49,7 +49,7 @@ extension Operations.PlaceOrder {
         let query = Operations.PlaceOrder.Input.Query(
             express: try request.query("express", .boolean, Swift.Bool.self)
         )
-        let headers = Operations.PlaceOrder.Input.Headers(
+        let headers: Operations.PlaceOrder.Input.Headers = .init(
             accept: try request.accept()
         )
         let body: Operations.PlaceOrder.Input.Body = try request.jsonBody()

@@ -22,7 +22,7 @@ extension Components.Schemas {
             self.lines = lines
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("customer", "note", "isGift", "lines")
+        private static let __keys: StreamingJSON.JSONKeys = .init("customer", "note", "isGift", "lines")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -75,7 +75,7 @@ extension Components.Schemas {
             self.remark = remark
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("article", "count", "price", "remark")
+        private static let __keys: StreamingJSON.JSONKeys = .init("article", "count", "price", "remark")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.Int? = nil
@@ -126,7 +126,7 @@ extension Components.Schemas {
             self.order = order
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("number", "total", "order")
+        private static let __keys: StreamingJSON.JSONKeys = .init("number", "total", "order")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.Double? = nil
@@ -168,7 +168,7 @@ extension Components.Schemas {
             self.article = article
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = StreamingJSON.JSONKeys("article")
+        private static let __keys: StreamingJSON.JSONKeys = .init("article")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position

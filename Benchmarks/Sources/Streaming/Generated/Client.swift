@@ -24,7 +24,7 @@ struct Client: APIProtocol {
         transport: any OpenAPISwiftRuntime.ClientTransport,
         middlewares: [any OpenAPISwiftRuntime.ClientMiddleware] = []
     ) {
-        self.__client = OpenAPISwiftRuntime.UniversalClient(
+        self.__client = .init(
             serverURL: serverURL,
             configuration: configuration,
             transport: transport,
@@ -160,7 +160,7 @@ extension Operations.GetPeakMemory {
 
 extension Operations.CountParts.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "file", occurrence: .atLeastOnce)], allowsOtherParts: true)
+        .init([(name: "file", occurrence: .atLeastOnce)], allowsOtherParts: true)
     }
     fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
         switch self {

@@ -22,7 +22,7 @@ extension APIProtocol {
         configuration: OpenAPISwiftRuntime.Configuration = .init(),
         middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
     ) throws {
-        let server = OpenAPISwiftRuntime.UniversalServer<Self>(
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
             serverURL: serverURL,
             handler: self,
             configuration: configuration,
@@ -73,7 +73,7 @@ extension Operations.GetBytes {
         let query = Operations.GetBytes.Input.Query(
             count: try request.requiredQuery("count", .number, Swift.Int.self)
         )
-        let headers = Operations.GetBytes.Input.Headers(
+        let headers: Operations.GetBytes.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(query: query, headers: headers)
@@ -99,7 +99,7 @@ extension Operations.GetBytes {
 extension Operations.CountBytes {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.CountBytes.Input.Headers(
+        let headers: Operations.CountBytes.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("application/octet-stream")
@@ -127,7 +127,7 @@ extension Operations.CountBytes {
 extension Operations.CountParts {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.CountParts.Input.Headers(
+        let headers: Operations.CountParts.Input.Headers = .init(
             accept: try request.accept()
         )
         try request.requireContentType("multipart/form-data")
@@ -155,7 +155,7 @@ extension Operations.CountParts {
 extension Operations.GetPeakMemory {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
-        let headers = Operations.GetPeakMemory.Input.Headers(
+        let headers: Operations.GetPeakMemory.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(headers: headers)
@@ -180,14 +180,14 @@ extension Operations.GetPeakMemory {
 
 extension Operations.CountParts.Input.Body.MultipartFormPayload {
     fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
-        OpenAPISwiftRuntime.MultipartRequirements([(name: "file", occurrence: .atLeastOnce)], allowsOtherParts: true)
+        .init([(name: "file", occurrence: .atLeastOnce)], allowsOtherParts: true)
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         switch part.name {
         case "file":
             try part.requireContentType("application/octet-stream")
-            let payload = Operations.CountParts.Input.Body.MultipartFormPayload.FilePayload(body: try part.rawBody())
-            return .file(OpenAPISwiftRuntime.MultipartPart(payload: payload, filename: part.filename))
+            let payload: Operations.CountParts.Input.Body.MultipartFormPayload.FilePayload = .init(body: try part.rawBody())
+            return .file(.init(payload: payload, filename: part.filename))
         default:
             return .undocumented(part.rawPart)
         }
