@@ -129,7 +129,7 @@ public struct JSONWriter: ~Copyable {
     /// Opens an object; ``key(_:)-(StaticString)`` and a value follow in turns.
     public mutating func beginObject() {
         if isMerging, isAtPart {
-            merges[merges.count - 1].openParts += 1
+            merges[merges.count - 1].beginPart()
             return
         }
         begin(ASCII.leftBrace)
@@ -335,21 +335,42 @@ public struct JSONWriter: ~Copyable {
 
     /// Several objects on their way into one.
     private struct Merge {
+        /// A member that was written.
+        struct Member {
+            var key: String
+            /// The offset of the member in the buffer.
+            var start: Int
+            /// The number of the object that the member belongs to.
+            var part: Int
+            /// Whether the object's type does not list the key.
+            var isAdditional: Bool
+        }
+
         /// The depth inside of the one object.
         var depth: Int
         /// Where its members begin.
         var start: Int
         /// How many of the objects have been opened and not closed, one inside of the other.
         var openParts = 0
-        var members: [(key: String, start: Int)] = []
+        /// How many of the objects have been opened.
+        var part = 0
+        /// Whether the members that follow are ones that their object's type does not list.
+        var isAdditional = false
+        var members: [Member] = []
+
+        mutating func beginPart() {
+            openParts += 1
+            part += 1
+        }
     }
 
     /// Opens an object into which the objects that follow are written as if they were one.
     ///
-    /// Of a key that several have, the last counts; the members are in the order of their keys.
+    /// Of a key that several have, the last counts, but an additional member gives way to one that another object's type lists. The
+    /// members are in the order of their keys.
     package mutating func beginMerging() {
         if isMerging, isAtPart {
-            merges[merges.count - 1].openParts += 1
+            merges[merges.count - 1].beginPart()
             return
         }
         begin(ASCII.leftBrace)
@@ -370,6 +391,15 @@ public struct JSONWriter: ~Copyable {
         close(ASCII.rightBrace)
     }
 
+    /// Says whether the members that follow in the object are ones that its type does not list.
+    ///
+    /// When several types read one object, each keeps the members that it does not list, those of the other types among them. Only the
+    /// type that lists a member writes its current value.
+    package mutating func markAdditional(_ isAdditional: Bool) {
+        guard isMerging else { return }
+        merges[merges.count - 1].isAdditional = isAdditional
+    }
+
     private mutating func sort(_ merge: Merge) {
         let members = merge.members
         guard zip(members, members.dropFirst()).contains(where: { !JSONWriter.isBefore($0.key, $1.key) }) else {
@@ -381,9 +411,16 @@ public struct JSONWriter: ~Copyable {
             // Every member but the first begins with a comma.
             pieces.append((member.key, buffer.bytes(member.start + (index == 0 ? 0 : 1), end)))
         }
-        var last: [String: Int] = [:]
-        for (index, piece) in pieces.enumerated() { last[piece.key] = index }
-        let kept = pieces.indices.filter { last[pieces[$0].key] == $0 }
+        var winners: [String: Int] = [:]
+        for (index, member) in members.enumerated() {
+            if member.isAdditional, let earlier = winners[member.key].map({ members[$0] }), !earlier.isAdditional,
+                earlier.part != member.part
+            {
+                continue
+            }
+            winners[member.key] = index
+        }
+        let kept = pieces.indices.filter { winners[pieces[$0].key] == $0 }
             .sorted { JSONWriter.isBefore(pieces[$0].key, pieces[$1].key) }
         buffer.count = merge.start
         for (place, index) in kept.enumerated() {
@@ -405,7 +442,14 @@ public struct JSONWriter: ~Copyable {
     private mutating func noteMember(_ key: String) {
         let last = merges.count - 1
         if depth == merges[last].depth {
-            merges[last].members.append((key, buffer.count))
+            merges[last].members.append(
+                Merge.Member(
+                    key: key,
+                    start: buffer.count,
+                    part: merges[last].part,
+                    isAdditional: merges[last].isAdditional
+                )
+            )
         }
     }
 

@@ -366,6 +366,42 @@ struct CompositionSchemaTests {
         try await expectRefused(#"{"both":{"z":3}}"#)
     }
 
+    @Test func membersThatOnlyRequireHaveNoMembersOfTheirOwn() async throws {
+        var demanding: Schemas.Demanding = try #require(
+            try await read(#"{"demanding":{"name":"old","size":1}}"#).demanding
+        )
+        #expect(demanding == .init(value1: .init(name: "old", size: 1), value2: .init(), value3: .init()))
+        demanding.value1.name = "new"
+        demanding.value1.size = nil
+        try await expect(specimen { $0.demanding = demanding }, is: #"{"demanding":{"name":"new"}}"#)
+        try await expectRefused(#"{"demanding":[]}"#)
+    }
+
+    @Test func aListedPropertyIsWrittenRatherThanWhatAFreeMemberKeeps() async throws {
+        let json = #"{"remarked":{"more":true,"name":"old","size":1}}"#
+        var remarked: Schemas.Remarked = try #require(try await read(json).remarked)
+        #expect(remarked.value3.value["more"] as? Bool == true)
+        remarked.value1.name = "new"
+        #expect(
+            try await written(specimen { $0.remarked = remarked })
+                == #"{"remarked":{"more":true,"name":"new","size":1}}"#
+        )
+    }
+
+    @Test func aListedPropertyIsWrittenRatherThanWhatAnOpenMemberKeeps() async throws {
+        let json = #"{"extended":{"extra":"e","name":"old","note":"n","other":"o"}}"#
+        var extended: Schemas.Extended = try #require(try await read(json).extended)
+        #expect(try await written(specimen { $0.extended = extended }) == json)
+        extended.value1.extra = "E"
+        extended.value2.name = "new"
+        extended.value3.note = "N"
+        extended.value3.additionalProperties["other"] = "O"
+        #expect(
+            try await written(specimen { $0.extended = extended })
+                == #"{"extended":{"extra":"E","name":"new","note":"N","other":"O"}}"#
+        )
+    }
+
     @Test func allOfAroundOneScalarIsWrittenAsTheScalar() async throws {
         try await expect(specimen { $0.wrapped = .init(value1: "t") }, is: #"{"wrapped":"t"}"#)
     }

@@ -91,6 +91,43 @@ struct SchemaSnippetTests {
         )
     }
 
+    // MARK: Compositions
+
+    @Test(arguments: ["{required: [a]}", "{type: object, required: [a, other]}"])
+    func aMemberThatOnlyRequiresIsAnEmptyObject(member: String) {
+        let generation = generate(
+            """
+                All: {allOf: [{$ref: '#/components/schemas/Plain'}, \(member)]}
+                Alone: \(member)
+            """
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.contains(
+                """
+                public init(value1: Components.Schemas.Plain, value2: Components.Schemas.All.Value2Payload) {
+                """
+            )
+        )
+        #expect(generation.contains("public struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {"))
+        #expect(generation.contains("public init() {"))
+        #expect(generation.contains("public struct Alone: StreamingJSON.JSONCodable, Swift.Sendable {"))
+    }
+
+    @Test(
+        arguments: [
+            ("{}", "OpenAPIValueContainer"), ("{description: Only said.}", "OpenAPIValueContainer"),
+            ("{minProperties: 1}", "OpenAPIObjectContainer"), ("{type: object}", "OpenAPIObjectContainer"),
+            ("{type: object, required: []}", "OpenAPIObjectContainer"), ("{required: true}", "OpenAPIValueContainer"),
+        ]
+    )
+    func aMemberWithoutPropertiesIsWrittenBeforeTheOthers(member: String, type: String) {
+        let generation = generate("    All: {allOf: [{$ref: '#/components/schemas/Plain'}, \(member)]}")
+        #expect(generation.errors == [])
+        #expect(generation.contains("public var value2: OpenAPISwiftRuntime.\(type)\n"))
+        #expect(generation.contains("writer.writeMerged([self.value2, self.value1])"))
+    }
+
     // MARK: Deprecation
 
     @Test func aDeprecatedTypeThatNobodyUsesSaysSoItself() {

@@ -634,7 +634,7 @@ struct DocumentReader {
     private func impliedKinds(_ node: DocumentNode) -> [Schema.Kind] {
         let objectKeys: [String] = ["properties", "additionalProperties", "minProperties", "maxProperties"]
         let arrayKeys: [String] = ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]
-        if objectKeys.contains(where: { node[$0] != nil }) { return [.object] }
+        if objectKeys.contains(where: { node[$0] != nil }) || node["required"]?.elements != nil { return [.object] }
         if arrayKeys.contains(where: { node[$0] != nil }) { return [.array] }
         return []
     }

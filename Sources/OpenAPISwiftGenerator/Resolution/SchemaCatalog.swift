@@ -101,7 +101,8 @@ struct SchemaCatalog: Sendable {
             }
             return .array(items)
         case .object:
-            if schema.properties.isEmpty, case .unspecified = schema.additionalProperties {
+            // What states only names of required members is an object without properties. Other constraints allow any members.
+            if schema.properties.isEmpty, schema.required.isEmpty, case .unspecified = schema.additionalProperties {
                 return .scalar(.valueObject)
             }
             return .object
@@ -181,6 +182,12 @@ struct SchemaCatalog: Sendable {
             else { return false }
             schema = entry.schema
         }
+    }
+
+    /// Whether a value keeps whatever JSON it is read from.
+    func isFreeForm(_ schema: Schema) -> Bool {
+        if case .scalar(let type) = resolvedShape(of: schema) { return type == .value || type == .valueObject }
+        return false
     }
 
     /// Whether values are JSON objects, which several members of a composition can share.

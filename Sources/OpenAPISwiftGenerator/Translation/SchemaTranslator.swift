@@ -653,6 +653,8 @@ struct SchemaTranslator {
         var name: String
         var type: SwiftType
         var isObjectLike: Bool
+        /// Whether it keeps all members of the object, those of the other parts among them.
+        var isFreeForm: Bool
         var isBoxed: Bool
         /// Whether reading tries it; trying a composition inside itself would never end.
         var isTried: Bool
@@ -669,6 +671,7 @@ struct SchemaTranslator {
                     name: names.overrides[name] ?? name,
                     type: type,
                     isObjectLike: schemas.isObjectLike(member),
+                    isFreeForm: schemas.isFreeForm(member),
                     isBoxed: isBoxed(member, owner: place.owner),
                     isTried: !leadsBack(member, owner: place.owner)
                 )
@@ -716,8 +719,7 @@ struct SchemaTranslator {
         } else if let only = parts.first, parts.count == 1 {
             write.append(.line(Snippets.write(only.type, "self.\(only.name)")))
         } else {
-            let values: [String] = parts.map { "self.\($0.name)" }
-            write.append(.line("writer.writeMerged([\(values.joined(separator: ", "))])"))
+            write.append(merging(parts))
         }
         declarations.append(Snippets.writingMethod(body: write))
         appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
@@ -768,11 +770,17 @@ struct SchemaTranslator {
         if objects.isEmpty {
             write.append(.line("writer.failEmpty(\(stringLiteral(name)))"))
         } else {
-            let values: [String] = objects.map { "self.\($0.name)" }
-            write.append(.line("writer.writeMerged([\(values.joined(separator: ", "))])"))
+            write.append(merging(objects))
         }
         declarations.append(Snippets.writingMethod(body: write))
         appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
+    }
+
+    /// Writes parts as one object. Of a key that several write, the last counts: parts that keep all members as they were read come first.
+    private func merging(_ parts: [Part]) -> Statement {
+        let ordered: [Part] = parts.filter(\.isFreeForm) + parts.filter { !$0.isFreeForm }
+        let values: [String] = ordered.map { "self.\($0.name)" }
+        return .line("writer.writeMerged([\(values.joined(separator: ", "))])")
     }
 
     /// Values are compared by all members, also those that are not written.

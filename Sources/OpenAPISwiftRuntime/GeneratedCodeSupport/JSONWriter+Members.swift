@@ -105,10 +105,12 @@ extension JSONWriter {
             parts.values.append(AnyHashable(values))
             return
         }
+        markAdditional(true)
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             key(name)
             write(value, &self)
         }
+        markAdditional(false)
     }
 
     /// Writes members with their keys.
@@ -117,7 +119,9 @@ extension JSONWriter {
             parts.values.append(AnyHashable(values))
             return
         }
+        markAdditional(true)
         values.writeMembers(json: &self)
+        markAdditional(false)
     }
 
     // MARK: Comparison

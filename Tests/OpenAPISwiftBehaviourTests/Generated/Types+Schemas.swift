@@ -313,6 +313,17 @@ extension Components.Schemas {
                 self.__names = newValue.map { .init($0) }
             }
         }
+        var demanding: Components.Schemas.Demanding?
+        var remarked: Components.Schemas.Remarked?
+        private var __extended: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Extended>?
+        var extended: Components.Schemas.Extended? {
+            get {
+                self.__extended?.value
+            }
+            set {
+                self.__extended = newValue.map { .init($0) }
+            }
+        }
         private var __shadows: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Shadows>?
         var shadows: Components.Schemas.Shadows? {
             get {
@@ -388,6 +399,9 @@ extension Components.Schemas {
             hen: Components.Schemas.Hen? = nil,
             doll: Components.Schemas.Doll? = nil,
             names: Components.Schemas.Names? = nil,
+            demanding: Components.Schemas.Demanding? = nil,
+            remarked: Components.Schemas.Remarked? = nil,
+            extended: Components.Schemas.Extended? = nil,
             shadows: Components.Schemas.Shadows? = nil,
             moduleNamed: Components.Schemas.ModuleNamed? = nil,
             old: Components.Schemas.__Old? = nil
@@ -446,12 +460,15 @@ extension Components.Schemas {
             self.hen = hen
             self.doll = doll
             self.__names = names.map { .init($0) }
+            self.demanding = demanding
+            self.remarked = remarked
+            self.__extended = extended.map { .init($0) }
             self.__shadows = shadows.map { .init($0) }
             self.__moduleNamed = moduleNamed.map { .init($0) }
             self.old = old
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "shadows", "moduleNamed", "old")
+        private static let __keys: StreamingJSON.JSONKeys = .init("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "demanding", "remarked", "extended", "shadows", "moduleNamed", "old")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -507,9 +524,12 @@ extension Components.Schemas {
             var v51: Components.Schemas.Hen? = nil
             var v52: Components.Schemas.Doll? = nil
             var v53: Components.Schemas.Names? = nil
-            var v54: Components.Schemas.Shadows? = nil
-            var v55: Components.Schemas.ModuleNamed? = nil
-            var v56: Components.Schemas.__Old? = nil
+            var v54: Components.Schemas.Demanding? = nil
+            var v55: Components.Schemas.Remarked? = nil
+            var v56: Components.Schemas.Extended? = nil
+            var v57: Components.Schemas.Shadows? = nil
+            var v58: Components.Schemas.ModuleNamed? = nil
+            var v59: Components.Schemas.__Old? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
@@ -627,6 +647,12 @@ extension Components.Schemas {
                     reader.readMember(optional: &v55)
                 case 56:
                     reader.readMember(optional: &v56)
+                case 57:
+                    reader.readMember(optional: &v57)
+                case 58:
+                    reader.readMember(optional: &v58)
+                case 59:
+                    reader.readMember(optional: &v59)
                 default:
                     reader.skipMember()
                 }
@@ -686,9 +712,12 @@ extension Components.Schemas {
             self.hen = v51
             self.doll = v52
             self.__names = v53.map { .init($0) }
-            self.__shadows = v54.map { .init($0) }
-            self.__moduleNamed = v55.map { .init($0) }
-            self.old = v56
+            self.demanding = v54
+            self.remarked = v55
+            self.__extended = v56.map { .init($0) }
+            self.__shadows = v57.map { .init($0) }
+            self.__moduleNamed = v58.map { .init($0) }
+            self.old = v59
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -708,8 +737,10 @@ extension Components.Schemas {
             writer.member("constant", value: self.constant)
             writer.member("counts", value: self.counts)
             writer.member("day", string: self.day)
+            writer.member("demanding", value: self.demanding)
             writer.member("doll", value: self.doll)
             writer.member("either", value: self.either)
+            writer.member("extended", value: self.__extended?.value)
             writer.member("family", value: self.family)
             writer.member("fixed", value: self.fixed)
             writer.member("flag", bool: self.flag)
@@ -737,6 +768,7 @@ extension Components.Schemas {
             writer.member("points", value: self.points)
             writer.member("possibly", value: self.possibly)
             writer.member("rank", value: self.rank)
+            writer.member("remarked", value: self.remarked)
             writer.member("shadows", value: self.__shadows?.value)
             writer.member("shape", value: self.__shape?.value)
             writer.member("single", float: self.single)
@@ -2134,6 +2166,188 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
+    struct Demanding: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Creates a `Value2Payload`.
+            init() {}
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.skipMember()
+                }
+                try reader.endMembers()
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.endObject()
+            }
+        }
+        struct Value3Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Creates a `Value3Payload`.
+            init() {}
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.skipMember()
+                }
+                try reader.endMembers()
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.endObject()
+            }
+        }
+        var value1: Components.Schemas.Titled
+        var value2: Components.Schemas.Demanding.Value2Payload
+        var value3: Components.Schemas.Demanding.Value3Payload
+        /// Creates a `Demanding`.
+        init(
+            value1: Components.Schemas.Titled,
+            value2: Components.Schemas.Demanding.Value2Payload,
+            value3: Components.Schemas.Demanding.Value3Payload
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read() as Components.Schemas.Titled
+            reader.rewind(to: start)
+            self.value2 = try reader.read() as Components.Schemas.Demanding.Value2Payload
+            reader.rewind(to: start)
+            self.value3 = try reader.read() as Components.Schemas.Demanding.Value3Payload
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2, self.value3]) { return }
+            writer.writeMerged([self.value1, self.value2, self.value3])
+        }
+    }
+    struct Remarked: StreamingJSON.JSONCodable, Swift.Sendable {
+        var value1: Components.Schemas.Titled
+        var value2: OpenAPISwiftRuntime.OpenAPIValueContainer
+        var value3: OpenAPISwiftRuntime.OpenAPIObjectContainer
+        /// Creates a `Remarked`.
+        init(
+            value1: Components.Schemas.Titled,
+            value2: OpenAPISwiftRuntime.OpenAPIValueContainer,
+            value3: OpenAPISwiftRuntime.OpenAPIObjectContainer
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read() as Components.Schemas.Titled
+            reader.rewind(to: start)
+            self.value2 = try reader.read() as OpenAPISwiftRuntime.OpenAPIValueContainer
+            reader.rewind(to: start)
+            self.value3 = try reader.read() as OpenAPISwiftRuntime.OpenAPIObjectContainer
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2, self.value3]) { return }
+            writer.writeMerged([self.value2, self.value3, self.value1])
+        }
+    }
+    struct Extended: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var extra: Swift.String?
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer
+            /// Creates a `Value1Payload`.
+            init(
+                extra: Swift.String? = nil,
+                additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
+            ) {
+                self.extra = extra
+                self.additionalProperties = additionalProperties
+            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+            private static let __keys: StreamingJSON.JSONKeys = .init("extra")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.String? = nil
+                var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readString(optional: &v0)
+                    default:
+                        reader.readMember(into: &additional)
+                    }
+                }
+                try reader.endMembers()
+                self.extra = v0
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.member("extra", string: self.extra)
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        struct Value3Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var note: Swift.String?
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Swift.String]
+            /// Creates a `Value3Payload`.
+            init(note: Swift.String? = nil, additionalProperties: [Swift.String: Swift.String] = .init()) {
+                self.note = note
+                self.additionalProperties = additionalProperties
+            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+            private static let __keys: StreamingJSON.JSONKeys = .init("note")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.String? = nil
+                var additional: [Swift.String: Swift.String] = .init()
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readString(optional: &v0)
+                    default:
+                        reader.readMember(into: &additional)
+                    }
+                }
+                try reader.endMembers()
+                self.note = v0
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.member("note", string: self.note)
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        var value1: Components.Schemas.Extended.Value1Payload
+        var value2: Components.Schemas.Titled
+        var value3: Components.Schemas.Extended.Value3Payload
+        /// Creates a `Extended`.
+        init(
+            value1: Components.Schemas.Extended.Value1Payload,
+            value2: Components.Schemas.Titled,
+            value3: Components.Schemas.Extended.Value3Payload
+        ) {
+            self.value1 = value1
+            self.value2 = value2
+            self.value3 = value3
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.value1 = try reader.read() as Components.Schemas.Extended.Value1Payload
+            reader.rewind(to: start)
+            self.value2 = try reader.read() as Components.Schemas.Titled
+            reader.rewind(to: start)
+            self.value3 = try reader.read() as Components.Schemas.Extended.Value3Payload
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.value1, self.value2, self.value3]) { return }
+            writer.writeMerged([self.value1, self.value2, self.value3])
+        }
+    }
     struct Shadows: StreamingJSON.JSONCodable, Swift.Sendable {
         enum OperationsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             struct Case1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -2965,6 +3179,15 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Spec
     static var names: Self {
         Self("names")
     }
+    static var demanding: Self {
+        Self("demanding")
+    }
+    static var remarked: Self {
+        Self("remarked")
+    }
+    static var extended: Self {
+        Self("extended")
+    }
     static var shadows: Self {
         Self("shadows")
     }
@@ -3177,6 +3400,18 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Titl
     }
     static var size: Self {
         Self("size")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Extended.Value1Payload {
+    static var extra: Self {
+        Self("extra")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Extended.Value3Payload {
+    static var note: Self {
+        Self("note")
     }
 }
 
