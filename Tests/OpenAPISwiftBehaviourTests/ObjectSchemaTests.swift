@@ -505,6 +505,38 @@ struct CompositionSchemaTests {
         try await expect(specimen { $0.possibly = .init(value1: 7) }, is: #"{"possibly":7}"#)
         try await expect(specimen { $0.possibly = .init(value2: "t") }, is: #"{"possibly":"t"}"#)
     }
+
+    @Test func aMemberThatMayBeNullMakesTheValueOptional() async throws {
+        let members = #""one":null,"any":null,"all":null,"deep":null,"referred":null,"chosen":null,"at":null"#
+        #expect(
+            try await read(#"{"halts":{\#(members),"rows":[null,[1.5]]},"number2":null}"#)
+                == specimen { $0.halts = .init(rows: [nil, [1.5]], additionalProperties: ["at": nil]) }
+        )
+        try await expect(
+            specimen {
+                $0.halts = .init(
+                    one: .case1(1),
+                    any: .init(value1: .init(a: 1)),
+                    all: .init(value1: .init(a: 1), value2: .init(name: "n")),
+                    deep: .case1(.init(value1: 1)),
+                    referred: .case2("t"),
+                    rows: [[1.5], nil],
+                    chosen: .MaybeNumber(.case1(2.5)),
+                    additionalProperties: ["at": .case1(.november), "on": .case2(true)]
+                )
+            },
+            is: #"{"halts":{"all":{"a":1,"name":"n"},"any":{"a":1},"at":"2023-11-14T22:13:20Z","chosen":2.5,"#
+                + #""deep":1,"on":true,"one":1,"referred":"t","rows":[[1.5],null]}}"#
+        )
+    }
+
+    @Test func aCaseOfAMemberThatMayBeNullHoldsNil() async throws {
+        try await expect(
+            specimen { $0.halts = .init(rows: [], listed: [.case1(nil), .case1(1.5), .case2("t")]) },
+            is: #"{"halts":{"listed":[null,1.5,"t"],"rows":[]}}"#
+        )
+        #expect(Schemas.MaybeNumber.case1(nil) != .case1(0))
+    }
 }
 
 /// Documents that name things like what generated code mentions.

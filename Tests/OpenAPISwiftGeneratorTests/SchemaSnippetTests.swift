@@ -128,6 +128,64 @@ struct SchemaSnippetTests {
         #expect(generation.contains("writer.writeMerged([self.value2, self.value1])"))
     }
 
+    @Test(
+        arguments: [
+            "{oneOf: [{type: [integer, 'null']}, {type: string}]}",
+            "{anyOf: [{type: string}, {type: ['null', boolean]}]}",
+            "{allOf: [{$ref: '#/components/schemas/Plain'}, {type: [object, 'null'], properties: {a: {type: string}}}]}",
+            "{oneOf: [{type: string}, {anyOf: [{type: boolean}, {allOf: [{type: [integer, 'null']}]}]}]}",
+            "{$ref: '#/components/schemas/Alias'}",
+        ]
+    )
+    func aMemberThatMayBeNullMakesAPropertyOptional(schema: String) {
+        let generation = generate(
+            """
+                Nullable: {oneOf: [{type: [integer, 'null']}, {type: string}]}
+                Alias: {$ref: '#/components/schemas/Nullable'}
+                A: {type: object, required: [p], properties: {p: \(schema)}}
+            """
+        )
+        #expect(generation.errors == [])
+        let file = generation.files["Types+Schemas.swift"] ?? ""
+        #expect(
+            file.contains("public init(p: Components.Schemas.A.pPayload? = nil) {")
+                || file.contains("public init(p: Components.Schemas.Alias? = nil) {")
+        )
+    }
+
+    @Test func aCaseHoldsAnOptionalWhereItsMemberMayBeNull() {
+        let generation = generate(
+            """
+                Nullable: {oneOf: [{type: [integer, 'null']}, {type: string}]}
+                Choice: {oneOf: [{$ref: '#/components/schemas/Nullable'}, {type: ['null', boolean]}, {$ref: '#/components/schemas/Plain'}]}
+            """
+        )
+        #expect(
+            generation.contains(
+                """
+                case Nullable(Components.Schemas.Nullable?)
+                case case2(Swift.Bool?)
+                case Plain(Components.Schemas.Plain)
+                """
+            )
+        )
+    }
+
+    @Test func elementsMayBeNullWhereTheyNeedNoTypeOfTheirOwn() {
+        let generation = generate(
+            """
+                Rows: {type: array, items: {type: [array, 'null'], items: {type: [number, 'null']}}}
+                Map: {type: object, additionalProperties: {oneOf: [{type: [integer, 'null']}, {type: string}]}}
+            """
+        )
+        #expect(generation.contains("public typealias Rows = [[Swift.Double?]?]"))
+        #expect(
+            generation.contains(
+                "additionalProperties: [Swift.String: Components.Schemas.Map.additionalPropertiesPayload?] = .init()"
+            )
+        )
+    }
+
     // MARK: Deprecation
 
     @Test func aDeprecatedTypeThatNobodyUsesSaysSoItself() {

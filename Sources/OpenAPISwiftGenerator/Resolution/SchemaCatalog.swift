@@ -175,13 +175,22 @@ struct SchemaCatalog: Sendable {
         var schema: Schema = schema
         var seen: Set<String> = []
         while true {
-            if schema.isNullable { return true }
-            if let members = schema.oneOf ?? schema.anyOf, members.contains(where: \.isNull) { return true }
+            if allowsNull(schema) { return true }
             guard let reference = schema.reference, let entry = entry(for: reference),
                 seen.insert(entry.key).inserted
             else { return false }
             schema = entry.schema
         }
+    }
+
+    /// Whether a schema allows `null` without its references: by itself, or by a member of a composition, at any depth.
+    private func allowsNull(_ schema: Schema) -> Bool {
+        if schema.isNullable { return true }
+        if let members = schema.allOf { return members.contains(where: allowsNull) }
+        if let members = schema.anyOf ?? schema.oneOf {
+            return members.contains { $0.isNull || allowsNull($0) }
+        }
+        return false
     }
 
     /// Whether a value keeps whatever JSON it is read from.

@@ -148,11 +148,13 @@ struct SchemaTranslator {
         return .array(element)
     }
 
-    /// Elements are optional only where the schema itself says so and is a scalar; compatible callers rely on it.
+    /// Elements are optional only where the schema itself says so and needs no type of its own; compatible callers rely on it.
     private func isNullableElement(_ schema: Schema) -> Bool {
         guard schema.reference == nil, schemas.isNullable(schema) else { return false }
-        if case .scalar = schemas.shape(of: schema) { return true }
-        return false
+        switch schemas.shape(of: schema) {
+        case .scalar, .array: return true
+        default: return false
+        }
     }
 
     private mutating func warnAboutFurtherTypes(_ schema: Schema, foundIn: String) {
@@ -914,15 +916,25 @@ struct SchemaTranslator {
                     continue
                 }
                 guard let type = simpleType(of: member) else { continue }
-                let isTried: Bool = !schemas.leadsBack(from: place.owner, to: entry)
                 result.append(
-                    Alternative(name: scope.claim(entry.swiftName), type: type, tags: [], isTried: isTried)
+                    Alternative(
+                        name: scope.claim(entry.swiftName),
+                        type: schemas.isNullable(member) ? type.asOptional : type,
+                        tags: [],
+                        isTried: !schemas.leadsBack(from: place.owner, to: entry)
+                    )
                 )
             } else {
                 let hint: String = "Case\(index + 1)Payload"
                 guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &place) else { continue }
                 let name: String = "case\(index + 1)"
-                result.append(Alternative(name: scope.claim(names.overrides[name] ?? name), type: type, tags: []))
+                result.append(
+                    Alternative(
+                        name: scope.claim(names.overrides[name] ?? name),
+                        type: schemas.isNullable(member) ? type.asOptional : type,
+                        tags: []
+                    )
+                )
             }
         }
         return result

@@ -324,6 +324,16 @@ extension Components.Schemas {
                 self.__extended = newValue.map { .init($0) }
             }
         }
+        private var __halts: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Halts>?
+        var halts: Components.Schemas.Halts? {
+            get {
+                self.__halts?.value
+            }
+            set {
+                self.__halts = newValue.map { .init($0) }
+            }
+        }
+        var number2: Components.Schemas.MaybeNumber?
         private var __shadows: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Shadows>?
         var shadows: Components.Schemas.Shadows? {
             get {
@@ -402,6 +412,8 @@ extension Components.Schemas {
             demanding: Components.Schemas.Demanding? = nil,
             remarked: Components.Schemas.Remarked? = nil,
             extended: Components.Schemas.Extended? = nil,
+            halts: Components.Schemas.Halts? = nil,
+            number2: Components.Schemas.MaybeNumber? = nil,
             shadows: Components.Schemas.Shadows? = nil,
             moduleNamed: Components.Schemas.ModuleNamed? = nil,
             old: Components.Schemas.__Old? = nil
@@ -463,12 +475,14 @@ extension Components.Schemas {
             self.demanding = demanding
             self.remarked = remarked
             self.__extended = extended.map { .init($0) }
+            self.__halts = halts.map { .init($0) }
+            self.number2 = number2
             self.__shadows = shadows.map { .init($0) }
             self.__moduleNamed = moduleNamed.map { .init($0) }
             self.old = old
         }
         typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "demanding", "remarked", "extended", "shadows", "moduleNamed", "old")
+        private static let __keys: StreamingJSON.JSONKeys = .init("text", "uuid", "day", "moment", "bytes", "plainByte", "page", "whole", "small", "big", "odd", "number", "single", "chosen", "flag", "certain", "anything", "object", "list", "tuple", "untyped", "constant", "fixed", "limited", "maybe", "lists", "colour", "rank", "blank", "openColour", "plain", "closed", "open", "counts", "gaps", "points", "named", "both", "wrapped", "all", "either", "some", "choice", "amount", "pet", "shape", "perhaps", "possibly", "chain", "tree", "family", "hen", "doll", "names", "demanding", "remarked", "extended", "halts", "number2", "shadows", "moduleNamed", "old")
         init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
             var v1: Swift.String? = nil
@@ -527,9 +541,11 @@ extension Components.Schemas {
             var v54: Components.Schemas.Demanding? = nil
             var v55: Components.Schemas.Remarked? = nil
             var v56: Components.Schemas.Extended? = nil
-            var v57: Components.Schemas.Shadows? = nil
-            var v58: Components.Schemas.ModuleNamed? = nil
-            var v59: Components.Schemas.__Old? = nil
+            var v57: Components.Schemas.Halts? = nil
+            var v58: Components.Schemas.MaybeNumber? = nil
+            var v59: Components.Schemas.Shadows? = nil
+            var v60: Components.Schemas.ModuleNamed? = nil
+            var v61: Components.Schemas.__Old? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
@@ -653,6 +669,10 @@ extension Components.Schemas {
                     reader.readMember(optional: &v58)
                 case 59:
                     reader.readMember(optional: &v59)
+                case 60:
+                    reader.readMember(optional: &v60)
+                case 61:
+                    reader.readMember(optional: &v61)
                 default:
                     reader.skipMember()
                 }
@@ -715,9 +735,11 @@ extension Components.Schemas {
             self.demanding = v54
             self.remarked = v55
             self.__extended = v56.map { .init($0) }
-            self.__shadows = v57.map { .init($0) }
-            self.__moduleNamed = v58.map { .init($0) }
-            self.old = v59
+            self.__halts = v57.map { .init($0) }
+            self.number2 = v58
+            self.__shadows = v59.map { .init($0) }
+            self.__moduleNamed = v60.map { .init($0) }
+            self.old = v61
         }
         func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
@@ -745,6 +767,7 @@ extension Components.Schemas {
             writer.member("fixed", value: self.fixed)
             writer.member("flag", bool: self.flag)
             writer.member("gaps", value: self.gaps)
+            writer.member("halts", value: self.__halts?.value)
             writer.member("hen", value: self.hen)
             writer.member("limited", string: self.limited)
             writer.member("list", value: self.list)
@@ -755,6 +778,7 @@ extension Components.Schemas {
             writer.member("named", value: self.named)
             writer.member("names", value: self.__names?.value)
             writer.member("number", double: self.number)
+            writer.member("number2", value: self.number2)
             writer.member("object", value: self.object)
             writer.member("odd", int: self.odd)
             writer.member("old", value: self.old)
@@ -2348,6 +2372,375 @@ extension Components.Schemas {
             writer.writeMerged([self.value1, self.value2, self.value3])
         }
     }
+    enum MaybeNumber: StreamingJSON.JSONCodable, Swift.Sendable {
+        case case1(Swift.Double?)
+        case case2(Swift.String)
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            if let value: Swift.Double? = reader.attempt() as Swift.Double?? {
+                self = .case1(value)
+                return
+            }
+            if let value: Swift.String = reader.attempt() as Swift.String? {
+                self = .case2(value)
+                return
+            }
+            throw reader.noMatch(in: "MaybeNumber")
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .case1(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .case2(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    struct Halts: StreamingJSON.JSONCodable, Swift.Sendable {
+        enum onePayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            case case1(Swift.Int?)
+            case case2(Swift.String)
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                if let value: Swift.Int? = reader.attempt() as Swift.Int?? {
+                    self = .case1(value)
+                    return
+                }
+                if let value: Swift.String = reader.attempt() as Swift.String? {
+                    self = .case2(value)
+                    return
+                }
+                throw reader.noMatch(in: "onePayload")
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                switch self {
+                case .case1(let value):
+                    if writer.collects([0, value]) { return }
+                    writer.write(value)
+                case .case2(let value):
+                    if writer.collects([1, value]) { return }
+                    writer.write(value)
+                }
+            }
+        }
+        struct anyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                var a: Swift.Int?
+                /// Creates a `Value1Payload`.
+                init(a: Swift.Int? = nil) {
+                    self.a = a
+                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.Int? = nil
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            reader.readInt(optional: &v0)
+                        default:
+                            reader.skipMember()
+                        }
+                    }
+                    try reader.endMembers()
+                    self.a = v0
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.member("a", int: self.a)
+                    writer.endObject()
+                }
+            }
+            var value1: Components.Schemas.Halts.anyPayload.Value1Payload?
+            var value2: Swift.String?
+            /// Creates a `anyPayload`.
+            init(value1: Components.Schemas.Halts.anyPayload.Value1Payload? = nil, value2: Swift.String? = nil) {
+                self.value1 = value1
+                self.value2 = value2
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                var isMatched: Swift.Bool = false
+                let v0: Components.Schemas.Halts.anyPayload.Value1Payload? = reader.attempt() as Components.Schemas.Halts.anyPayload.Value1Payload?
+                if v0 != nil { isMatched = true }
+                reader.rewind(to: start)
+                let v1: Swift.String? = reader.attempt() as Swift.String?
+                if v1 != nil { isMatched = true }
+                reader.rewind(to: start)
+                try reader.endAttempts(matched: isMatched, in: "anyPayload")
+                self.value1 = v0
+                self.value2 = v1
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
+                if let value: Swift.String = self.value2 {
+                    writer.write(value)
+                    return
+                }
+                writer.writeMerged([self.value1])
+            }
+        }
+        struct allPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                var a: Swift.Int?
+                /// Creates a `Value1Payload`.
+                init(a: Swift.Int? = nil) {
+                    self.a = a
+                }
+                typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+                private static let __keys: StreamingJSON.JSONKeys = .init("a")
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    var v0: Swift.Int? = nil
+                    reader.beginMembers()
+                    while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                        switch key {
+                        case 0:
+                            reader.readInt(optional: &v0)
+                        default:
+                            reader.skipMember()
+                        }
+                    }
+                    try reader.endMembers()
+                    self.a = v0
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    writer.beginObject()
+                    writer.member("a", int: self.a)
+                    writer.endObject()
+                }
+            }
+            var value1: Components.Schemas.Halts.allPayload.Value1Payload
+            var value2: Components.Schemas.Titled
+            /// Creates a `allPayload`.
+            init(value1: Components.Schemas.Halts.allPayload.Value1Payload, value2: Components.Schemas.Titled) {
+                self.value1 = value1
+                self.value2 = value2
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                let start: StreamingJSON.JSONReader.Position = reader.position
+                self.value1 = try reader.read() as Components.Schemas.Halts.allPayload.Value1Payload
+                reader.rewind(to: start)
+                self.value2 = try reader.read() as Components.Schemas.Titled
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                if writer.collects([self.value1, self.value2]) { return }
+                writer.writeMerged([self.value1, self.value2])
+            }
+        }
+        enum deepPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            struct Case1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+                var value1: Swift.Int?
+                var value2: Swift.Bool?
+                /// Creates a `Case1Payload`.
+                init(value1: Swift.Int? = nil, value2: Swift.Bool? = nil) {
+                    self.value1 = value1
+                    self.value2 = value2
+                }
+                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                    let start: StreamingJSON.JSONReader.Position = reader.position
+                    var isMatched: Swift.Bool = false
+                    let v0: Swift.Int? = reader.attempt() as Swift.Int?
+                    if v0 != nil { isMatched = true }
+                    reader.rewind(to: start)
+                    let v1: Swift.Bool? = reader.attempt() as Swift.Bool?
+                    if v1 != nil { isMatched = true }
+                    reader.rewind(to: start)
+                    try reader.endAttempts(matched: isMatched, in: "Case1Payload")
+                    self.value1 = v0
+                    self.value2 = v1
+                }
+                func write(json writer: inout StreamingJSON.JSONWriter) {
+                    if writer.collects([self.value1, self.value2]) { return }
+                    if let value: Swift.Int = self.value1 {
+                        writer.write(value)
+                        return
+                    }
+                    if let value: Swift.Bool = self.value2 {
+                        writer.write(value)
+                        return
+                    }
+                    writer.failEmpty("Case1Payload")
+                }
+            }
+            case case1(Components.Schemas.Halts.deepPayload.Case1Payload?)
+            case case2(Swift.String)
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                if let value: Components.Schemas.Halts.deepPayload.Case1Payload? = reader.attempt() as Components.Schemas.Halts.deepPayload.Case1Payload?? {
+                    self = .case1(value)
+                    return
+                }
+                if let value: Swift.String = reader.attempt() as Swift.String? {
+                    self = .case2(value)
+                    return
+                }
+                throw reader.noMatch(in: "deepPayload")
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                switch self {
+                case .case1(let value):
+                    if writer.collects([0, value]) { return }
+                    writer.write(value)
+                case .case2(let value):
+                    if writer.collects([1, value]) { return }
+                    writer.write(value)
+                }
+            }
+        }
+        enum chosenPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            case MaybeNumber(Components.Schemas.MaybeNumber?)
+            case case2(Swift.Bool)
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                if let value: Components.Schemas.MaybeNumber? = reader.attempt() as Components.Schemas.MaybeNumber?? {
+                    self = .MaybeNumber(value)
+                    return
+                }
+                if let value: Swift.Bool = reader.attempt() as Swift.Bool? {
+                    self = .case2(value)
+                    return
+                }
+                throw reader.noMatch(in: "chosenPayload")
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                switch self {
+                case .MaybeNumber(let value):
+                    if writer.collects([0, value]) { return }
+                    writer.write(value)
+                case .case2(let value):
+                    if writer.collects([1, value]) { return }
+                    writer.write(value)
+                }
+            }
+        }
+        enum additionalPropertiesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            case case1(OpenAPISwiftRuntime.OpenAPIDate?)
+            case case2(Swift.Bool)
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                if let value: OpenAPISwiftRuntime.OpenAPIDate? = reader.attempt({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate? in try reader.readOptional({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) }) {
+                    self = .case1(value)
+                    return
+                }
+                if let value: Swift.Bool = reader.attempt() as Swift.Bool? {
+                    self = .case2(value)
+                    return
+                }
+                throw reader.noMatch(in: "additionalPropertiesPayload")
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                switch self {
+                case .case1(let value):
+                    if writer.collects([0, value]) { return }
+                    writer.writeOptional(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+                case .case2(let value):
+                    if writer.collects([1, value]) { return }
+                    writer.write(value)
+                }
+            }
+        }
+        var one: Components.Schemas.Halts.onePayload?
+        var any: Components.Schemas.Halts.anyPayload?
+        var all: Components.Schemas.Halts.allPayload?
+        var deep: Components.Schemas.Halts.deepPayload?
+        var referred: Components.Schemas.MaybeNumber?
+        var rows: [[Swift.Double]?]
+        private var __chosen: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Halts.chosenPayload>?
+        var chosen: Components.Schemas.Halts.chosenPayload? {
+            get {
+                self.__chosen?.value
+            }
+            set {
+                self.__chosen = newValue.map { .init($0) }
+            }
+        }
+        var listed: [Components.Schemas.MaybeNumber]?
+        /// Members of the object that are not listed above, by key.
+        var additionalProperties: [Swift.String: Components.Schemas.Halts.additionalPropertiesPayload?]
+        /// Creates a `Halts`.
+        init(
+            one: Components.Schemas.Halts.onePayload? = nil,
+            any: Components.Schemas.Halts.anyPayload? = nil,
+            all: Components.Schemas.Halts.allPayload? = nil,
+            deep: Components.Schemas.Halts.deepPayload? = nil,
+            referred: Components.Schemas.MaybeNumber? = nil,
+            rows: [[Swift.Double]?],
+            chosen: Components.Schemas.Halts.chosenPayload? = nil,
+            listed: [Components.Schemas.MaybeNumber]? = nil,
+            additionalProperties: [Swift.String: Components.Schemas.Halts.additionalPropertiesPayload?] = .init()
+        ) {
+            self.one = one
+            self.any = any
+            self.all = all
+            self.deep = deep
+            self.referred = referred
+            self.rows = rows
+            self.__chosen = chosen.map { .init($0) }
+            self.listed = listed
+            self.additionalProperties = additionalProperties
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("one", "any", "all", "deep", "referred", "rows", "chosen", "listed")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Halts.onePayload? = nil
+            var v1: Components.Schemas.Halts.anyPayload? = nil
+            var v2: Components.Schemas.Halts.allPayload? = nil
+            var v3: Components.Schemas.Halts.deepPayload? = nil
+            var v4: Components.Schemas.MaybeNumber? = nil
+            var v5: [[Swift.Double]?]? = nil
+            var v6: Components.Schemas.Halts.chosenPayload? = nil
+            var v7: [Components.Schemas.MaybeNumber]? = nil
+            var additional: [Swift.String: Components.Schemas.Halts.additionalPropertiesPayload?] = .init()
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                case 2:
+                    reader.readMember(optional: &v2)
+                case 3:
+                    reader.readMember(optional: &v3)
+                case 4:
+                    reader.readMember(optional: &v4)
+                case 5:
+                    reader.readMember(required: &v5)
+                case 6:
+                    reader.readMember(optional: &v6)
+                case 7:
+                    reader.readMember(optional: &v7)
+                default:
+                    reader.readMember(into: &additional)
+                }
+            }
+            try reader.endMembers()
+            guard let v5 else {
+                throw reader.missingMember(of: ["rows"], since: start, in: "Halts")
+            }
+            self.one = v0
+            self.any = v1
+            self.all = v2
+            self.deep = v3
+            self.referred = v4
+            self.rows = v5
+            self.__chosen = v6.map { .init($0) }
+            self.listed = v7
+            self.additionalProperties = additional
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.member("all", value: self.all)
+            writer.member("any", value: self.any)
+            writer.member("chosen", value: self.__chosen?.value)
+            writer.member("deep", value: self.deep)
+            writer.member("listed", value: self.listed)
+            writer.member("one", value: self.one)
+            writer.member("referred", value: self.referred)
+            writer.member("rows", value: self.rows)
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
     struct Shadows: StreamingJSON.JSONCodable, Swift.Sendable {
         enum OperationsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
             struct Case1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -3188,6 +3581,12 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Spec
     static var extended: Self {
         Self("extended")
     }
+    static var halts: Self {
+        Self("halts")
+    }
+    static var number2: Self {
+        Self("number2")
+    }
     static var shadows: Self {
         Self("shadows")
     }
@@ -3412,6 +3811,45 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Exte
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Extended.Value3Payload {
     static var note: Self {
         Self("note")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Halts.anyPayload.Value1Payload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Halts.allPayload.Value1Payload {
+    static var a: Self {
+        Self("a")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Halts {
+    static var one: Self {
+        Self("one")
+    }
+    static var any: Self {
+        Self("any")
+    }
+    static var all: Self {
+        Self("all")
+    }
+    static var deep: Self {
+        Self("deep")
+    }
+    static var referred: Self {
+        Self("referred")
+    }
+    static var rows: Self {
+        Self("rows")
+    }
+    static var chosen: Self {
+        Self("chosen")
+    }
+    static var listed: Self {
+        Self("listed")
     }
 }
 
