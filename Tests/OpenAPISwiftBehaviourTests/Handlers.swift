@@ -70,6 +70,8 @@ struct Handlers: Sendable {
     var failing: Handler<Operations.failing.Input, Operations.failing.Output> = unexpected
     var negotiate: Handler<Operations.negotiate.Input, Operations.negotiate.Output> = unexpected
     var parameterised: Handler<Operations.parameterised.Input, Operations.parameterised.Output> = unexpected
+    var parameterisedAlone: Handler<Operations.parameterisedAlone.Input, Operations.parameterisedAlone.Output> =
+        unexpected
     var shadows: Handler<Operations.shadows.Input, Operations.shadows.Output> = unexpected
     var shadowParts: Handler<Operations.shadowParts.Input, Operations.shadowParts.Output> = unexpected
     var swiftNamed: Handler<Operations.Swift_2.Input, Operations.Swift_2.Output> = unexpected
@@ -330,6 +332,12 @@ struct Service: APIProtocol {
 
     func parameterised(_ input: Operations.parameterised.Input) async throws -> Operations.parameterised.Output {
         try await handlers.parameterised(input)
+    }
+
+    func parameterisedAlone(_ input: Operations.parameterisedAlone.Input) async throws
+        -> Operations.parameterisedAlone.Output
+    {
+        try await handlers.parameterisedAlone(input)
     }
 
     func shadows(_ input: Operations.shadows.Input) async throws -> Operations.shadows.Output {

@@ -34,6 +34,18 @@ struct NegotiationTests {
         #expect(Operations.parameterised.AcceptableContentType.allCases == [.json])
     }
 
+    @Test func parametersArePartOfTheCaseAndNotOfTheHeaderField() async throws {
+        typealias Types = Operations.parameterisedAlone.AcceptableContentType
+        let all: [Types] = [.text_plain_charset_utf_hyphen_8, .application_json_charset_utf_hyphen_8]
+        #expect(Types.allCases == all)
+        let wire = Wire(200, json: #"{"text":"t"}"#)
+        _ = try await wire.client().parameterisedAlone()
+        #expect(try wire.request.fields["accept"] == "text/plain, application/json")
+        let accept: HTTPFields = [.accept: "text/plain; charset=utf-8, application/json"]
+        let input = try await received(\.parameterisedAlone, .get, "/parameterised/alone", accept)
+        #expect(input.headers.accept.map(\.contentType) == all)
+    }
+
     @Test func rangesAreAskedForAsTheyStand() async throws {
         let wire = Wire(200, [.contentType: "text/csv"], "t")
         _ = try await wire.client().wildcards()

@@ -867,9 +867,8 @@ struct OperationTranslator {
         var scope = NameScope(taken: ["other"])
         var result: [(name: String, mediaType: String)] = []
         for item in responses.flatMap({ $0.body?.cases ?? [] }) where seen.insert(item.mediaType.essence).inserted {
-            var mediaType: MediaTypeName = item.mediaType
-            mediaType.parameters = []
-            result.append((scope.claim(names.contentName(mediaType)), mediaType.essence))
+            // Parameters are part of the name, as they are for the body, but not of the header field: types are chosen without them.
+            result.append((scope.claim(names.contentName(item.mediaType)), item.mediaType.essence))
         }
         return result
     }

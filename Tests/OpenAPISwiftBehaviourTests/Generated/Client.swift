@@ -582,6 +582,18 @@ struct Client: APIProtocol {
             decode: Operations.parameterised.decode
         )
     }
+    /// - Remark: HTTP `GET /parameterised/alone`.
+    func parameterisedAlone(
+        _ input: Operations.parameterisedAlone.Input
+    ) async throws -> Operations.parameterisedAlone.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.parameterisedAlone.id,
+            method: .get,
+            encode: Operations.parameterisedAlone.encode,
+            decode: Operations.parameterisedAlone.decode
+        )
+    }
     /// - Remark: HTTP `GET /wildcards`.
     func wildcards(_ input: Operations.wildcards.Input) async throws -> Operations.wildcards.Output {
         try await self.__client.send(
@@ -1932,6 +1944,30 @@ extension Operations.parameterised {
             body = .application_json_foo_bar_v__2(try response.json() as Swift.Int)
         }
         return .`default`(statusCode: response.statusCode, Operations.parameterised.Output.Default(body: body))
+    }
+}
+
+extension Operations.parameterisedAlone {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/parameterised/alone")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            let body: Operations.parameterisedAlone.Output.Ok.Body
+            switch try response.matchContentType(["text/plain; charset=utf-8", "application/json; charset=utf-8", "text/plain"]) {
+            case 0:
+                body = .text_plain_charset_utf_hyphen_8(try response.rawBody())
+            case 1:
+                body = .application_json_charset_utf_hyphen_8(try response.json() as Components.Schemas.Note)
+            default:
+                body = .plainText(try response.rawBody())
+            }
+            return .ok(Operations.parameterisedAlone.Output.Ok(body: body))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
     }
 }
 

@@ -517,6 +517,15 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.parameterisedAlone.id,
+            method: .get,
+            path: "/parameterised/alone",
+            decode: Operations.parameterisedAlone.decode,
+            handle: { (handler: Self, input: Operations.parameterisedAlone.Input) async throws -> Operations.parameterisedAlone.Output in try await handler.parameterisedAlone(input) },
+            encode: Operations.parameterisedAlone.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.wildcards.id,
             method: .get,
             path: "/wildcards",
@@ -2203,6 +2212,36 @@ extension Operations.parameterised {
             case .application_json_foo_bar_v__2(let value):
                 try response.setJSONBody(value, contentType: "application/json; foo=bar; v=2; charset=utf-8")
             }
+        }
+    }
+}
+
+extension Operations.parameterisedAlone {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.parameterisedAlone.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            switch value.body {
+            case .text_plain_charset_utf_hyphen_8(let value):
+                try response.setBody(value, contentType: "text/plain; charset=utf-8")
+            case .application_json_charset_utf_hyphen_8(let value):
+                try response.setJSONBody(value, contentType: "application/json; charset=utf-8")
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
         }
     }
 }

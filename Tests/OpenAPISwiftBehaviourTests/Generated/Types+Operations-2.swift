@@ -5,60 +5,6 @@
 import StreamingJSON
 
 extension Operations {
-    /// - Remark: HTTP `POST /multipart/closed`.
-    enum sendClosed {
-        static var id: Swift.String {
-            "sendClosed"
-        }
-        struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    struct namePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    case name(OpenAPISwiftRuntime.MultipartPart<Operations.sendClosed.Input.Body.multipartFormPayload.namePayload>)
-                }
-                /// `multipart/form-data`
-                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload>)
-                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload> {
-                    get throws {
-                        switch self {
-                        case .multipartForm(let body):
-                            return body
-                        }
-                    }
-                }
-            }
-            var body: Operations.sendClosed.Input.Body
-            init(body: Operations.sendClosed.Input.Body) {
-                self.body = body
-            }
-        }
-        enum Output: OpenAPISwiftRuntime.OperationValue {
-            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
-            /// Seen.
-            case noContent(Operations.sendClosed.Output.NoContent)
-            static var noContent: Self {
-                .noContent(.init())
-            }
-            /// A response that the document does not describe.
-            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            var noContent: Operations.sendClosed.Output.NoContent {
-                get throws {
-                    switch self {
-                    case .noContent(let response):
-                        return response
-                    default:
-                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
-                    }
-                }
-            }
-        }
-    }
     /// - Remark: HTTP `POST /multipart/open`.
     enum sendOpen {
         static var id: Swift.String {
@@ -1796,6 +1742,108 @@ extension Operations {
             }
         }
         typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// - Remark: HTTP `GET /parameterised/alone`.
+    enum parameterisedAlone {
+        static var id: Swift.String {
+            "parameterisedAlone"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.parameterisedAlone.AcceptableContentType>
+            var headers: Operations.parameterisedAlone.Input.Headers
+            init(headers: Operations.parameterisedAlone.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            struct Ok: OpenAPISwiftRuntime.OperationValue {
+                enum Body: OpenAPISwiftRuntime.OperationValue {
+                    /// `text/plain; charset=utf-8`
+                    case text_plain_charset_utf_hyphen_8(OpenAPISwiftRuntime.HTTPBody)
+                    /// `application/json; charset=utf-8`
+                    case application_json_charset_utf_hyphen_8(Components.Schemas.Note)
+                    /// `text/plain`
+                    case plainText(OpenAPISwiftRuntime.HTTPBody)
+                    var text_plain_charset_utf_hyphen_8: OpenAPISwiftRuntime.HTTPBody {
+                        get throws {
+                            switch self {
+                            case .text_plain_charset_utf_hyphen_8(let body):
+                                return body
+                            default:
+                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "text_plain_charset_utf_hyphen_8", found: self)
+                            }
+                        }
+                    }
+                    var application_json_charset_utf_hyphen_8: Components.Schemas.Note {
+                        get throws {
+                            switch self {
+                            case .application_json_charset_utf_hyphen_8(let body):
+                                return body
+                            default:
+                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "application_json_charset_utf_hyphen_8", found: self)
+                            }
+                        }
+                    }
+                    var plainText: OpenAPISwiftRuntime.HTTPBody {
+                        get throws {
+                            switch self {
+                            case .plainText(let body):
+                                return body
+                            default:
+                                throw OpenAPISwiftRuntime.unexpectedBody(expected: "plainText", found: self)
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                var body: Operations.parameterisedAlone.Output.Ok.Body
+                init(body: Operations.parameterisedAlone.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// Only with parameters.
+            case ok(Operations.parameterisedAlone.Output.Ok)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var ok: Operations.parameterisedAlone.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+        }
+        enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
+            case text_plain_charset_utf_hyphen_8
+            case application_json_charset_utf_hyphen_8
+            case other(Swift.String)
+            init?(rawValue: Swift.String) {
+                switch rawValue.lowercased() {
+                case "text/plain":
+                    self = .text_plain_charset_utf_hyphen_8
+                case "application/json":
+                    self = .application_json_charset_utf_hyphen_8
+                default:
+                    self = .other(rawValue)
+                }
+            }
+            var rawValue: Swift.String {
+                switch self {
+                case .text_plain_charset_utf_hyphen_8:
+                    return "text/plain"
+                case .application_json_charset_utf_hyphen_8:
+                    return "application/json"
+                case .other(let text):
+                    return text
+                }
+            }
+            static var allCases: [Self] {
+                [.text_plain_charset_utf_hyphen_8, .application_json_charset_utf_hyphen_8]
+            }
+        }
     }
     /// - Remark: HTTP `GET /wildcards`.
     enum wildcards {

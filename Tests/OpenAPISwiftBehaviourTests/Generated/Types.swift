@@ -128,6 +128,10 @@ protocol APIProtocol: Sendable {
     func negotiate(_ input: Operations.negotiate.Input) async throws -> Operations.negotiate.Output
     /// - Remark: HTTP `GET /parameterised`.
     func parameterised(_ input: Operations.parameterised.Input) async throws -> Operations.parameterised.Output
+    /// - Remark: HTTP `GET /parameterised/alone`.
+    func parameterisedAlone(
+        _ input: Operations.parameterisedAlone.Input
+    ) async throws -> Operations.parameterisedAlone.Output
     /// - Remark: HTTP `GET /wildcards`.
     func wildcards(_ input: Operations.wildcards.Input) async throws -> Operations.wildcards.Output
     /// - Remark: HTTP `GET /wildcards/text`.
@@ -470,6 +474,12 @@ extension APIProtocol {
         headers: Operations.parameterised.Input.Headers = .init()
     ) async throws -> Operations.parameterised.Output {
         try await self.parameterised(Operations.parameterised.Input(headers: headers))
+    }
+    /// - Remark: HTTP `GET /parameterised/alone`.
+    func parameterisedAlone(
+        headers: Operations.parameterisedAlone.Input.Headers = .init()
+    ) async throws -> Operations.parameterisedAlone.Output {
+        try await self.parameterisedAlone(Operations.parameterisedAlone.Input(headers: headers))
     }
     /// - Remark: HTTP `GET /wildcards`.
     func wildcards(
