@@ -126,10 +126,11 @@ enum Snippets {
     /// An expression that reads a value by a function that takes no more than a closure where the type's own conformance does not serve.
     ///
     /// - Parameters:
-    ///   - type: The type to read.
     ///   - function: The function, as a member of what the value is read from.
     ///   - arguments: What the function is called with in any case.
+    ///   - type: The type to read.
     ///   - isOptional: Whether the function gives an optional of the type.
+    /// - Returns: The expression, with its type after `as` unless a closure says it.
     static func call(
         _ function: String,
         _ arguments: [String] = [],
