@@ -434,8 +434,8 @@ public enum RecordResult: Hashable, Sendable {
     /// The item's error; the others of the batch stand on their own.
     case failure(RecordError)
 
-    /// The record; throws the item's error.
-    public func get() throws(RecordError) -> Record {
+    /// The record; throws the item's error, a ``RecordError``.
+    public func get() throws -> Record {
         switch self {
         case .record(let record): return record
         case .failure(let error): throw error

@@ -264,8 +264,8 @@ public enum ShareResult: Hashable, Sendable {
     /// The item's error; the others of the batch stand on their own.
     case failure(ShareError)
 
-    /// What stands behind the short name; throws the item's error.
-    public func get() throws(ShareError) -> ShareMetadata {
+    /// What stands behind the short name; throws the item's error, a ``ShareError``.
+    public func get() throws -> ShareMetadata {
         switch self {
         case .share(let metadata): return metadata
         case .failure(let error): throw error

@@ -290,8 +290,8 @@ public enum SubscriptionResult: Hashable, Sendable {
     /// The item's error; the others of the batch stand on their own.
     case failure(SubscriptionError)
 
-    /// The subscription; throws the item's error.
-    public func get() throws(SubscriptionError) -> Subscription {
+    /// The subscription; throws the item's error, a ``SubscriptionError``.
+    public func get() throws -> Subscription {
         switch self {
         case .subscription(let subscription): return subscription
         case .failure(let error): throw error

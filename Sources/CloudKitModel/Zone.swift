@@ -205,8 +205,8 @@ public enum ZoneResult: Hashable, Sendable {
     /// The item's error; the others of the batch stand on their own.
     case failure(ZoneError)
 
-    /// The zone; throws the item's error.
-    public func get() throws(ZoneError) -> Zone {
+    /// The zone; throws the item's error, a ``ZoneError``.
+    public func get() throws -> Zone {
         switch self {
         case .zone(let zone): return zone
         case .failure(let error): throw error
