@@ -9,10 +9,13 @@ import HTTPTypes
 /// // 500 of 500
 /// ```
 public struct BatchProgress: Hashable, Sendable {
-    /// The items that have a result, a failure included.
+    /// The items that have a result, a failure included. Items that are not sent, because an earlier request failed or the task was
+    /// cancelled, are not among them.
     public var completed: Int
-    /// The items that failed.
+    /// The items that failed; they are among the completed ones.
     public var failed: Int
+    /// The items that were sent and whose outcome is unknown, as no reply could be read. They are not among the completed ones.
+    public var unknown: Int
     /// All items of the call.
     public var total: Int
 
@@ -21,10 +24,12 @@ public struct BatchProgress: Hashable, Sendable {
     /// - Parameters:
     ///   - completed: The items that have a result.
     ///   - failed: The items that failed.
+    ///   - unknown: The items whose outcome is unknown.
     ///   - total: All items.
-    public init(completed: Int, failed: Int = 0, total: Int) {
+    public init(completed: Int, failed: Int = 0, unknown: Int = 0, total: Int) {
         self.completed = completed
         self.failed = failed
+        self.unknown = unknown
         self.total = total
     }
 }
@@ -46,6 +51,8 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     var progress: (@Sendable (BatchProgress) -> Void)?
     /// How to go on when nobody knows whether items were done; `nil` where items may be done twice.
     var lostReplies: LostReplies<Item, Value>?
+    /// Whether the items change something at the service.
+    fileprivate var isWrite: Bool { lostReplies != nil }
     /// The same error for one item.
     let about: @Sendable (CloudKitError, Item) -> CloudKitError
     /// Sends items, and gives one result for each.
@@ -54,8 +61,8 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     /// Sends all.
     ///
     /// - Returns: One result per item. When a request fails as a whole after others succeeded, what these did must not get lost: the
-    ///   items of that request, and of those that are then not sent, have its error.
-    /// - Throws: The error of the first request, when none was answered.
+    ///   items of that request have its error, and those of requests that are then not sent have one that says so.
+    /// - Throws: The error of the first request, when no item was answered and none may have been done.
     func results() async throws(CloudKitError) -> [Result<Value, CloudKitError>] {
         var collected = Collected(count: items.count)
         if concurrency <= 1 || parts.count <= 1 {
@@ -77,9 +84,10 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
                 }
             }
         }
-        if let failure = collected.failure, !collected.isAnswered { throw failure }
+        if let failure = collected.failure, !collected.isAnswered, !collected.mayHaveBeenDone { throw failure }
+        let unsent = collected.failure.map(CloudKitError.notSent(after:)) ?? .cancelled(operation: nil)
         return collected.results.enumerated().map { index, result in
-            result ?? .failure(about(collected.failure ?? .notSent, items[index]))
+            result ?? .failure(about(unsent, items[index]))
         }
     }
 
@@ -95,6 +103,8 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     private struct Collected {
         var results: [Result<Value, CloudKitError>?]
         var isAnswered = false
+        /// Whether an item without an answer may have been done.
+        var mayHaveBeenDone = false
         var failure: CloudKitError?
         var progress: BatchProgress
 
@@ -106,8 +116,20 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
         mutating func add(_ settled: Settled, reporting report: (@Sendable (BatchProgress) -> Void)?) {
             for (index, result) in settled.results {
                 results[index] = result
-                progress.completed += 1
-                if case .failure = result { progress.failed += 1 }
+                switch result {
+                case .success:
+                    progress.completed += 1
+                case .failure(let error):
+                    if error.mayHaveBeenDone { mayHaveBeenDone = true }
+                    if error.code == .cancelled {
+                        continue
+                    } else if error.mayHaveBeenDone, error.leavesOutcomeOpen {
+                        progress.unknown += 1
+                    } else {
+                        progress.completed += 1
+                        progress.failed += 1
+                    }
+                }
             }
             if settled.isAnswered { isAnswered = true }
             failure = failure ?? settled.failure
@@ -128,16 +150,16 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
             let sent = pending
             pending = []
             let again: Again
-            switch await RetryBudget.$current.withValue(budget, operation: { await attempt(sent) }) {
+            switch await RetryBudget.$current.withValue(budget, operation: { await attempt(sent, budget) }) {
             case .failure(let error) where error.isTooLarge && sent.count > 1:
                 if isAtomic {
-                    settled.fail(sent, with: error.ofAtomicBatch(count: sent.count), in: self)
+                    settled.fail(sent, with: error.ofAtomicBatch(count: sent.count), inDoubt: inDoubt, in: self)
                 } else {
                     await settled.add(halves: sent, inDoubt: inDoubt, of: self)
                 }
                 return settled
             case .failure(let error):
-                again = await lost(sent, error, budget, &settled)
+                again = await lost(sent, error, inDoubt: inDoubt, budget, &settled)
                 inDoubt.formUnion(again.indices)
             case .success(let results):
                 settled.isAnswered = true
@@ -148,7 +170,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
                 try await retrier.wait(delay, after: error, attempt: budget.attempts)
                 pending = again.indices
             } catch {
-                settled.fail(again.indices, with: error, in: self)
+                settled.fail(again.indices, with: error, inDoubt: inDoubt, in: self)
             }
             if !inDoubt.isEmpty { await look(at: &pending, inDoubt: inDoubt, &settled) }
         }
@@ -170,10 +192,15 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    private func attempt(_ indices: [Int]) async -> Result<[Result<Value, CloudKitError>], CloudKitError> {
+    private func attempt(
+        _ indices: [Int],
+        _ budget: RetryBudget
+    ) async -> Result<[Result<Value, CloudKitError>], CloudKitError> {
+        let earlierAttempts = budget.attempts
         do throws(CloudKitError) {
             return .success(try await send(indices.map { items[$0] }))
         } catch {
+            if budget.attempts == earlierAttempts { return .failure(error.ofUnsentRequest) }
             // Apple's table of codes has an atomic failure as the failure of the whole request; others saw it in each item. Here it is
             // always the latter. So is what a request with a single item says about it.
             if error.item == nil, error.code == .atomicError || (indices.count == 1 && error.isAboutItem) {
@@ -187,24 +214,26 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     private func lost(
         _ indices: [Int],
         _ error: CloudKitError,
+        inDoubt: Set<Int>,
         _ budget: RetryBudget,
         _ settled: inout Settled
     ) async -> Again {
         var again = Again()
         // All else was repeated by the middleware as often as it may be.
         guard error.fate == .unknown, let lostReplies else {
-            settled.fail(indices, with: error, in: self)
+            settled.fail(indices, with: error, inDoubt: inDoubt, in: self)
             return again
         }
         var repeated = indices.filter { lostReplies.mayRepeat(items[$0]) }
         if isAtomic, repeated.count < indices.count { repeated = [] }
         guard !repeated.isEmpty, let delay = retrier.delay(after: error, within: budget, repeatsUnknown: true) else {
-            settled.fail(indices, with: error, in: self)
+            settled.fail(indices, with: error, inDoubt: inDoubt, in: self)
             return again
         }
         for index in repeated { again.add(index, after: delay, error) }
         let chosen = Set(repeated)
-        settled.fail(indices.filter { !chosen.contains($0) }, with: error, in: self, stops: false)
+        let others = indices.filter { !chosen.contains($0) }
+        settled.fail(others, with: error, inDoubt: inDoubt, in: self, stops: false)
         return again
     }
 
@@ -231,6 +260,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
                 continue
             }
             error.attempts = budget.attempts
+            if isWrite, error.leavesOutcomeOpen || inDoubt.contains(index) { error.mayHaveBeenDone = true }
             if !isAtomic, let delay = delay(after: error, for: items[index], budget) {
                 again.add(index, after: delay, error)
                 if error.fate == .unknown { inDoubt.insert(index) }
@@ -283,10 +313,14 @@ extension BatchSender.Settled {
     fileprivate mutating func fail(
         _ indices: [Int],
         with error: CloudKitError,
+        inDoubt: Set<Int>,
         in sender: BatchSender<Item, Value>,
         stops: Bool = true
     ) {
-        for index in indices { results.append((index, .failure(sender.about(error, sender.items[index])))) }
+        for index in indices {
+            let itemError = inDoubt.contains(index) && sender.isWrite ? error.afterLostReply : error
+            results.append((index, .failure(sender.about(itemError, sender.items[index]))))
+        }
         if stops, !indices.isEmpty { failure = failure ?? error }
     }
 
@@ -295,7 +329,9 @@ extension BatchSender.Settled {
         let middle = indices.count / 2
         for half in [indices[..<middle], indices[middle...]] {
             if let failure {
-                for index in half { results.append((index, .failure(sender.about(failure, sender.items[index])))) }
+                // The others have no result, like all that is not sent.
+                let sentBefore = half.filter(inDoubt.contains)
+                fail(sentBefore, with: .notSent(after: failure), inDoubt: inDoubt, in: sender, stops: false)
             } else {
                 let settled = await sender.settle(Array(half), inDoubt: inDoubt)
                 results += settled.results
@@ -349,9 +385,34 @@ extension CloudKitError {
         return error
     }
 
-    /// An item that has no result for no reason.
-    fileprivate static var notSent: CloudKitError {
-        CloudKitError(code: .cancelled, message: "Not sent, as the call ended before.")
+    /// The error of an item that is not sent, because an earlier request of the call failed.
+    fileprivate static func notSent(after failure: CloudKitError) -> CloudKitError {
+        if failure.code == .cancelled || failure.code == .outcomeUnknown {
+            var error = CloudKitError.cancelled(operation: failure.operation)
+            error.message = "Not sent, because the task was cancelled."
+            return error
+        }
+        var error = failure
+        error.message = "Not sent, because an earlier request of this call failed: \(failure.message)"
+        error.mayHaveBeenDone = false
+        error.attempts = 0
+        return error
+    }
+
+    /// The same error of a write whose request was not sent.
+    fileprivate var ofUnsentRequest: CloudKitError {
+        if code == .outcomeUnknown { return .cancelled(operation: operation) }
+        var error = self
+        error.mayHaveBeenDone = false
+        return error
+    }
+
+    /// The same error of a write that was sent before and whose reply was lost.
+    fileprivate var afterLostReply: CloudKitError {
+        if code == .cancelled { return .outcomeUnknown(operation: operation) }
+        var error = self
+        error.mayHaveBeenDone = true
+        return error
     }
 }
 

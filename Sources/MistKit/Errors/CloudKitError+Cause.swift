@@ -9,13 +9,30 @@ import StreamingJSON
 #endif
 
 extension CloudKitError {
-    static func cancelled(operation: String) -> CloudKitError {
-        var error = CloudKitError(
-            code: .cancelled,
-            message: "The task was cancelled. A write that was under way may have been done or not."
-        )
+    /// The task was cancelled before a request was sent, or while it waited for something to read.
+    static func cancelled(operation: String?) -> CloudKitError {
+        var error = CloudKitError(code: .cancelled, message: "The task was cancelled. Nothing was written.")
         error.operation = operation
         return error
+    }
+
+    /// The task was cancelled while a write was under way.
+    static func outcomeUnknown(operation: String?) -> CloudKitError {
+        var error = CloudKitError(
+            code: .outcomeUnknown,
+            message: """
+                The task was cancelled while this write was under way: it may have been done or not. Fetch the record to find out.
+                """
+        )
+        error.operation = operation
+        error.mayHaveBeenDone = true
+        return error
+    }
+
+    /// The task was cancelled while a request was under way.
+    private static func cancelled(whileSending operation: String) -> CloudKitError {
+        RetryMiddleware.writes.contains(operation)
+            ? .outcomeUnknown(operation: operation) : .cancelled(operation: operation)
     }
 
     /// Whether the request never reached the service, as no connection came about.
@@ -31,7 +48,7 @@ extension CloudKitError {
         case let error as ClientError:
             return transport(error.underlyingError, operation: operation)
         case is CancellationError:
-            return .cancelled(operation: operation)
+            return .cancelled(whileSending: operation)
         case let error as HTTPBodyError where error.code == .tooManyBytes:
             var failure = CloudKitError(
                 code: .responseTooLarge,
@@ -44,7 +61,7 @@ extension CloudKitError {
             return failure
         default:
             // Transports have their own errors for a cancelled task.
-            if Task.isCancelled { return .cancelled(operation: operation) }
+            if Task.isCancelled { return .cancelled(whileSending: operation) }
             let transportError = error as? TransportError
             let problem =
                 transportError?.message
@@ -85,7 +102,7 @@ extension CloudKitError {
             httpStatus = error.response?.status
             requestUUID = error.response?.headerFields[.requestUUID]
         case is CancellationError:
-            self = .cancelled(operation: operation)
+            self = .cancelled(whileSending: operation)
         case is JSONError, is DecodingError:
             self.init(
                 code: .decoding,

@@ -27,6 +27,7 @@ import OpenAPISwiftRuntime
 /// - ``retryAfter``
 /// - ``redirectURL``
 /// - ``isTransient``
+/// - ``mayHaveBeenDone``
 ///
 /// ### Telling people
 /// - ``message``
@@ -80,6 +81,15 @@ public struct CloudKitError: Error, Sendable {
     ///
     /// See ``RetryPolicy``.
     public var attempts = 0
+
+    /// Whether the write may have been done although it failed with this error.
+    ///
+    /// - A reply was lost, could not be read, or was not waited for because the task was cancelled.
+    /// - With ``Code-swift.struct/conflict`` and ``Code-swift.struct/exists``: the reply to an earlier attempt of this call was lost, and
+    ///   then another client changed the record. ``serverRecord`` may already hold the write.
+    ///
+    /// `false` means that this call wrote nothing. A call that you repeat yourself does not know of the one before it.
+    public var mayHaveBeenDone = false
 
     /// The record as the service has it, with ``Code-swift.struct/conflict`` and ``Code-swift.struct/exists`` of a write.
     ///

@@ -46,6 +46,7 @@ extension CloudKitError {
     /// - ``decoding``
     /// - ``encoding``
     /// - ``cancelled``
+    /// - ``outcomeUnknown``
     /// - ``middleware``
     ///
     /// ### Files
@@ -71,6 +72,7 @@ extension CloudKitError {
             case decoding
             case encoding
             case cancelled
+            case outcomeUnknown
             case middleware
             case assetAddressExpired
             case localData
@@ -175,8 +177,15 @@ extension CloudKitError {
         public static let decoding = Self(.decoding)
         /// A request could not be written, for example because a number is not finite.
         public static let encoding = Self(.encoding)
-        /// The task was cancelled. A write that was under way may have been done or not.
+        /// The task was cancelled before the request was sent, or while it only read. Nothing was written.
+        ///
+        /// A write that was under way gives ``outcomeUnknown``.
         public static let cancelled = Self(.cancelled)
+        /// The task was cancelled while a write was under way: the write may have been done or not.
+        ///
+        /// Fetch the record to find out. A write whose connection was lost gives ``network``;
+        /// ``CloudKitError/mayHaveBeenDone`` is `true` in both cases.
+        public static let outcomeUnknown = Self(.outcomeUnknown)
         /// A middleware that was given to the service threw an error of its own; it is the
         /// ``CloudKitError/cause``.
         public static let middleware = Self(.middleware)

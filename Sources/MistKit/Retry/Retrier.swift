@@ -128,6 +128,19 @@ extension CloudKitError {
         }
     }
 
+    /// Whether a write that was sent and failed so may have been done.
+    var leavesOutcomeOpen: Bool {
+        switch code {
+        case .outcomeUnknown: true
+        // The reply was a success.
+        case .decoding, .responseTooLarge: true
+        // The middleware may have thrown before or after the request.
+        case .middleware: true
+        case .unexpectedResponse where httpStatus == nil || httpStatus?.kind == .successful: true
+        default: fate == .unknown
+        }
+    }
+
     /// Whether other requests to the container had better wait, too. A busy zone is a matter of its own.
     fileprivate var slowsEverybodyDown: Bool {
         code == .serviceUnavailable || (code == .tryAgainLater && httpStatus != nil)

@@ -24,6 +24,8 @@ struct RetryMiddleware: ClientMiddleware {
         let budget = RetryBudget.current ?? retrier.begin()
         while true {
             try await retrier.waitForBrake(within: budget, operation: operationID)
+            // A transport may throw before it sends anything, and does not say so.
+            if Task.isCancelled { throw CloudKitError.cancelled(operation: operationID) }
             budget.beginAttempt()
             do {
                 return try await next(request, body, baseURL)
@@ -53,4 +55,7 @@ struct RetryMiddleware: ClientMiddleware {
         "listSubscriptions", "lookupSubscriptions",
         "requestAssetUploads", "rereferenceAssets", "createDeviceToken", "registerDeviceToken",
     ]
+
+    /// The operations that change what the service keeps: all others of the protocol.
+    static let writes: Set<String> = ["modifyRecords", "modifyZones", "modifySubscriptions", "acceptShares"]
 }

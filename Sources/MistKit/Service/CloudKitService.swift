@@ -264,7 +264,9 @@ public struct CloudKitService: Sendable {
         do {
             return try await body(client)
         } catch {
-            throw CloudKitError(error, operation: operation)
+            var error = CloudKitError(error, operation: operation)
+            if error.leavesOutcomeOpen, RetryMiddleware.writes.contains(operation) { error.mayHaveBeenDone = true }
+            throw error
         }
     }
 

@@ -1,7 +1,9 @@
 import CloudKitEmulatorServer
 import Foundation
+import HTTPTypes
 import MistTesting
 import OpenAPISwiftRuntime
+import Synchronization
 import Testing
 
 @testable import MistKit
@@ -24,7 +26,7 @@ struct CancellationTests {
                 await eventually { !emulator.faults.requests.isEmpty }
                 task.cancel()
                 let outcome = await task.value
-                #expect(outcome.hasPrefix("cancelled"))
+                #expect(outcome.hasPrefix(call.isWrite ? "outcomeUnknown" : "cancelled"))
                 #expect(transport.counts.underWay == 0)
                 #expect(emulator.faults.requests.count == 1)
             }
@@ -45,7 +47,7 @@ struct CancellationTests {
                 await eventually { !emulator.faults.requests.isEmpty }
                 task.cancel()
                 let outcome = await task.value
-                #expect(outcome.hasPrefix("cancelled"))
+                #expect(outcome.hasPrefix(call.isWrite ? "outcomeUnknown" : "cancelled"))
                 #expect(transport.counts.underWay == 0)
             }
         }
@@ -67,7 +69,9 @@ struct CancellationTests {
             await eventually { clock.waiting == 1 }
             task.cancel()
             let error = try await task.value
-            #expect(error.code == .cancelled)
+            // A write whose reply was lost may have been done; one that was refused was not.
+            #expect(error.code == (fault.leavesOutcomeOpen ? .outcomeUnknown : .cancelled))
+            #expect(error.mayHaveBeenDone == fault.leavesOutcomeOpen)
             #expect(transport.counts.underWay == 0)
             #expect(emulator.faults.requests.count == 1)
         }
@@ -94,16 +98,84 @@ struct CancellationTests {
             let transport = ObservedTransport(emulator.transport)
             let service = service(emulator, transport, StoppedClock())
             let records = (0..<1000).map { Record.note("r\($0)", "new") }
-            let task = Task { try await service.privateDatabase.save(records) }
+            let progress = Mutex<[BatchProgress]>([])
+            let task = Task {
+                try await service.privateDatabase.save(records) { step in progress.withLock { $0.append(step) } }
+            }
             await eventually { emulator.faults.requests.count == 3 }
             task.cancel()
             let results = try await task.value
+            let expected = records.enumerated().map { index, record in
+                index < 400 ? "ok" : "\(index < 600 ? "outcomeUnknown" : "cancelled") \(record.recordName ?? "")"
+            }
+            #expect(results.map { summary($0) } == expected)
+            #expect(results.map { $0.error?.mayHaveBeenDone ?? false } == (0..<1000).map { 400..<600 ~= $0 })
             #expect(
-                results.map { summary($0) }
-                    == records.enumerated().map { $0.offset < 400 ? "ok" : "cancelled \($0.element.recordName ?? "")" }
+                progress.withLock { $0 } == [
+                    BatchProgress(completed: 200, total: 1000), BatchProgress(completed: 400, total: 1000),
+                    BatchProgress(completed: 400, unknown: 200, total: 1000),
+                ]
             )
             #expect(transport.counts.underWay == 0)
             #expect(emulator.faults.requests.count == 3)
+        }
+    }
+
+    /// Four requests at a time; `answered` of them are answered, and then the next four are cancelled after the emulator has done
+    /// `done` of them.
+    @Test(arguments: [(0, 0), (0, 4), (1, 2), (2, 0), (3, 4), (4, 4)])
+    func aCancelledBatchTellsWhatIsKnown(answered: Int, done: Int) async throws {
+        try await withCloudKitEmulator { emulator in
+            let gate = GatedTransport(emulator.transport, answering: answered, doing: done)
+            let service = emulator.observedService(as: .serverKey, through: gate, clock: StoppedClock())
+            let records = (0..<4000).map { Record.note("r\($0)", "new") }
+            let progress = Mutex<[BatchProgress]>([])
+            let task = Task {
+                try await service.publicDatabase.save(records) { step in progress.withLock { $0.append(step) } }
+            }
+            await eventually { gate.isStill }
+            task.cancel()
+            let results = try await task.value
+
+            let saved = results.indices.filter { results[$0].error == nil }
+            let unknown = results.indices.filter { results[$0].error?.code == .outcomeUnknown }
+            let unsent = results.indices.filter { results[$0].error?.code == .cancelled }
+            #expect(results.count == 4000)
+            #expect(saved.count == answered * 200)
+            #expect(unknown.count == 4 * 200)
+            #expect(unsent.count == 4000 - answered * 200 - 4 * 200)
+            #expect(unknown.allSatisfy { results[$0].error?.mayHaveBeenDone == true })
+            #expect(unsent.allSatisfy { results[$0].error?.mayHaveBeenDone == false })
+            #expect(unsent.allSatisfy { results[$0].error?.message == "Not sent, because the task was cancelled." })
+            #expect(results.indices.allSatisfy { results[$0].error.map { $0.item != nil } ?? true })
+            #expect(
+                progress.withLock { $0.last }
+                    == BatchProgress(completed: answered * 200, unknown: 4 * 200, total: 4000)
+            )
+
+            // What the service has is what is said to be saved, and some of what is said to be unknown.
+            let names = records.compactMap(\.recordName)
+            let fetched = try await emulator.service(as: .serverKey).publicDatabase.fetch(names)
+            let found = Set(fetched.indices.filter { fetched[$0].error == nil })
+            #expect(found.count == (answered + done) * 200)
+            #expect(found.isSuperset(of: saved))
+            #expect(found.isDisjoint(with: unsent))
+        }
+    }
+
+    @Test func aBatchOfACancelledTaskIsNotSent() async throws {
+        try await withCloudKitEmulator { emulator in
+            let service = service(emulator, ObservedTransport(emulator.transport), StoppedClock())
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await failure {
+                    try await service.privateDatabase.save((0..<1000).map { Record.note("r\($0)", "new") })
+                }
+            }
+            let error = try await task.value
+            #expect(error.code == .cancelled)
+            #expect(!error.mayHaveBeenDone)
+            #expect(emulator.faults.requests.isEmpty)
         }
     }
 
@@ -151,11 +223,69 @@ struct CancellationTests {
     }
 }
 
+extension Fault {
+    /// Whether the client cannot tell if a write was done.
+    fileprivate var leavesOutcomeOpen: Bool {
+        ["lost reply", "503 without a body"].contains(description)
+    }
+}
+
+extension Call {
+    fileprivate var isWrite: Bool {
+        switch self {
+        case .fetch, .fetchMany, .query, .changes, .zones, .caller: false
+        default: true
+        }
+    }
+}
+
+/// A transport that lets some requests through, and keeps the replies to those after them back until they are cancelled.
+private final class GatedTransport: ClientTransport {
+    private let inner: any ClientTransport
+    private let answered: Int
+    private let done: Int
+    private let state = Mutex((begun: 0, held: 0))
+
+    /// - Parameters:
+    ///   - inner: What sends.
+    ///   - answered: How many requests are answered.
+    ///   - done: How many of those after them reach the service.
+    init(_ inner: any ClientTransport, answering answered: Int, doing done: Int) {
+        self.inner = inner
+        self.answered = answered
+        self.done = done
+    }
+
+    /// Whether four requests wait for a reply that does not come.
+    var isStill: Bool { state.withLock { $0.held == 4 } }
+
+    func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let number = state.withLock { state in
+            state.begun += 1
+            return state.begun
+        }
+        if number <= answered + done {
+            let reply = try await inner.send(request, body: body, baseURL: baseURL, operationID: operationID)
+            if number <= answered { return reply }
+        }
+        state.withLock { $0.held += 1 }
+        let (never, continuation) = AsyncStream<Never>.makeStream()
+        defer { continuation.finish() }
+        for await _ in never {}
+        throw CancellationError()
+    }
+}
+
 extension RunningEmulator {
     /// A service whose requests go through a transport that counts them.
     func observedService(
         as identity: Identity,
-        through transport: ObservedTransport,
+        through transport: any ClientTransport,
         clock: any Clock<Duration> = FakeClock()
     ) -> CloudKitService {
         let manager: any TokenManager
