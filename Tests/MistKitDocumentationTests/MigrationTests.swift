@@ -43,12 +43,13 @@ struct MigrationTests {
             var mine = old
             mine.title = "Mine"
 
-            try await database.update(mine) { client, server, ancestor in
-                var merged = server
-                if client.title != ancestor.title { merged.title = client.title }
+            try await database.update(&mine) { conflict in
+                var merged = conflict.server
+                if conflict.client.title != conflict.ancestor.title { merged.title = conflict.client.title }
                 return merged
             }
             let saved = try await database.fetch(Feed.self, feed.recordName)
+            #expect(mine == saved)
             #expect(saved.title == "Mine" && saved.qualityScore == 5)
         }
     }

@@ -44,16 +44,40 @@ struct WriteTests {
             mine.title = "Swift"
             mine.tags.append("open source")
 
-            let saved = try await database.update(mine) { client, server, ancestor in
-                var merged = server
-                if client.title != ancestor.title { merged.title = client.title }
-                merged.tags = Set(server.tags).union(client.tags).sorted()
+            try await database.update(&mine) { conflict in
+                var merged = conflict.server
+                if conflict.client.title != conflict.ancestor.title { merged.title = conflict.client.title }
+                merged.tags = Set(conflict.server.tags).union(conflict.client.tags).sorted()
                 return merged
             }
 
-            #expect(saved.title == "Swift")
-            #expect(saved.qualityScore == 95)
-            #expect(saved.tags == ["language", "open source", "swift"])
+            #expect(mine.title == "Swift")
+            #expect(mine.qualityScore == 95)
+            #expect(mine.tags == ["language", "open source", "swift"])
+        }
+    }
+
+    @Test func aCounterRecognisesItsWrites() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            var tally = try await database.save(Tally(count: 5))
+            var theirs = tally
+            theirs.count += 10
+            try await database.update(&theirs)
+
+            let write = UUID().uuidString
+            tally.count += 1
+            tally.recentWrites = (tally.recentWrites + [write]).suffix(50)
+            try await database.update(&tally) { conflict in
+                var merged = conflict.server
+                if merged.recentWrites.contains(write) { return merged }  // it was done before
+                merged.count += 1
+                merged.recentWrites = (merged.recentWrites + [write]).suffix(50)
+                return merged
+            }
+
+            #expect(tally.count == 16)
+            #expect(tally.recentWrites == [write])
         }
     }
 

@@ -107,7 +107,9 @@ struct FeedAndArticleTests {
             mine.qualityScore = 7
             mine.tags.append("mine")
             var rounds = 0
-            let merged = try await database.update(mine) { client, server, ancestor in
+            let merged = try await database.update(mine) { conflict in
+                let (client, server, ancestor) = (conflict.client, conflict.server, conflict.ancestor)
+                #expect(!conflict.serverMayHoldOwnWrite)
                 rounds += 1
                 #expect(ancestor.tags == (rounds == 1 ? ["old"] : ["old", "theirs"]))
                 if rounds == 1 {
@@ -132,10 +134,10 @@ struct FeedAndArticleTests {
 
             // A closure that gives way sends nothing; one attempt means none after a conflict.
             mine.title = "Mine"
-            let yielded = try await database.update(mine) { _, server, _ in server }
+            let yielded = try await database.update(mine) { $0.server }
             #expect(yielded.recordChangeTag == fetched.recordChangeTag)
             await #expect(throws: CloudKitError.self) {
-                try await database.update(mine, attempts: 1) { client, _, _ in client }
+                try await database.update(mine, attempts: 1) { $0.client }
             }
         }
     }

@@ -82,7 +82,9 @@ extension CloudKitDatabase {
                 return BatchResults.align(reply, with: batch.map(\.record.recordName))
             }
         )
-        return await withServerRecords(try await sender.results(), inZone: requestZone)
+        let results = try await sender.results()
+        service.lastWriter.note(results)
+        return await withServerRecords(results, of: prepared, inZone: requestZone)
     }
 }
 

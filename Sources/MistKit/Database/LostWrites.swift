@@ -35,9 +35,10 @@ extension CloudKitDatabase {
         )
     }
 
-    /// Fetches the service's records for conflicts, and puts them into the errors.
+    /// Fetches the service's records for conflicts, puts them into the errors, and says whose change it was.
     func withServerRecords(
         _ results: [Result<Record, CloudKitError>],
+        of operations: [RecordOperation],
         inZone zone: ZoneID?
     ) async -> [Result<Record, CloudKitError>] {
         var names: [String] = []
@@ -54,6 +55,11 @@ extension CloudKitDatabase {
         for (index, record) in zip(indices, fetched) {
             guard case .failure(var error) = results[index], case .success(let record) = record else { continue }
             error.serverRecord = record
+            error.message = CloudKitError.conflictMessage(
+                of: operations[index].operationType,
+                lastWriter: .init(of: record, caller: service.lastWriter.userRecordName),
+                mayHaveBeenDone: error.mayHaveBeenDone
+            )
             results[index] = .failure(error)
         }
         return results

@@ -105,7 +105,10 @@ extension CloudKitError {
         case .badRequest:
             "The service does not take the request as it is. Compare types, names and indexes with the schema."
         case .conflict:
-            "The record was changed or created by somebody else meanwhile. Fetch it, merge, and send it with its new change tag."
+            """
+            The record was changed since it was fetched, or a record of this name exists already. Fetch it, merge, and send it with \
+            its change tag.
+            """
         case .exists:
             "It is there already. Fetch it and update it, or choose another name."
         case .internalError:

@@ -78,6 +78,8 @@ public struct CloudKitService: Sendable {
 
     let client: Client
     let retrier: Retrier
+    /// Who this client writes as.
+    let lastWriter = LastWriter()
     private let tokenManager: any TokenManager
 
     /// How many requests may be under way for one call.

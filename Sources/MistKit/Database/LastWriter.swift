@@ -1,0 +1,19 @@
+import Synchronization
+
+/// The user who a client writes as, as the service noted it in the reply to the last write. It costs no request.
+final class LastWriter: Sendable {
+    private let name = Mutex<String?>(nil)
+
+    /// The user record name; `nil` before the first write, and where the service does not say.
+    var userRecordName: String? { name.withLock { $0 } }
+
+    /// Takes the name from the replies to writes.
+    func note(_ results: [Result<Record, CloudKitError>]) {
+        for case .success(let record) in results {
+            // A record that is deleted may still say who changed it before.
+            guard !record.isDeleted, let writer = record.modified?.userRecordName else { continue }
+            name.withLock { $0 = writer }
+            return
+        }
+    }
+}
