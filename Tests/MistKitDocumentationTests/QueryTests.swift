@@ -108,10 +108,27 @@ struct QueryTests {
         }
     }
 
+    @Test func aQueryHasALimit() async throws {
+        try await withFeeds { database in
+            let query = Query<Feed>(limit: 10) {
+                Sort(\.qualityScore, ascending: false)
+            }
+            for try await feed in database.records(matching: query) { print(feed.title) }
+            // {"query":{"recordType":"Feed","sortBy":[…]},"resultsLimit":10}
+            var short = query
+            short.limit = 1
+            #expect(try await database.records(matching: short).collect().count == 1)
+        }
+    }
+
     @Test func resultsArePagesOrALimit() async throws {
         try await withFeeds { database in
             let query = Query<Feed> { Sort(\.title) }
             let best = try await database.records(matching: query).collect(limit: 10)
+            let first = try await database.records(matching: query).first()
+            let count = try await database.count(matching: query)
+            #expect(first == best.first)
+            #expect(count == best.count)
             var known: [String] = []
             var marker: String?
             for try await page in database.records(matching: query, pageSize: 100).pages {

@@ -39,6 +39,7 @@ extension CloudKitDatabase {
     ) -> RecordSequence<Record> {
         recordSequence(
             query.recordQuery,
+            limit: query.limit,
             inZone: zone,
             zoneWide: zoneWide,
             desiredKeys: desiredKeys,
@@ -89,6 +90,7 @@ extension CloudKitDatabase {
     ) -> RecordSequence<StoredRecord<Model>> {
         recordSequence(
             query.recordQuery,
+            limit: query.limit,
             inZone: zone,
             zoneWide: zoneWide,
             desiredKeys: desiredKeys,
@@ -103,6 +105,7 @@ extension CloudKitDatabase {
     /// The records of a query, whose pages a closure reads.
     private func recordSequence<Model: Sendable>(
         _ recordQuery: RecordQuery,
+        limit: Int?,
         inZone zone: ZoneID?,
         zoneWide: Bool,
         desiredKeys: [String]?,
@@ -114,7 +117,7 @@ extension CloudKitDatabase {
             )
     ) -> RecordSequence<Model> {
         RecordSequence(
-            fetchPage: { (marker) async throws(CloudKitError) in
+            fetchPage: { (marker, remaining) async throws(CloudKitError) in
                 if let pageSize, pageSize < 1 {
                     throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
                 }
@@ -125,7 +128,7 @@ extension CloudKitDatabase {
                             query: recordQuery,
                             zoneID: zoneWide ? nil : zone,
                             zoneWide: zoneWide ? true : nil,
-                            resultsLimit: pageSize,
+                            resultsLimit: resultsLimit(pageSize: pageSize, remaining: remaining),
                             desiredKeys: desiredKeys,
                             continuationMarker: marker,
                             numbersAsStrings: numbersAsStrings ? true : nil
@@ -146,8 +149,56 @@ extension CloudKitDatabase {
                     return RecordPage(results: results, marker: whole(next))
                 }
             },
-            startMarker: marker
+            startMarker: marker,
+            limit: limit
         )
+    }
+}
+
+extension CloudKitDatabase {
+    /// Counts the records that match a query.
+    ///
+    /// ```swift
+    /// let count = try await database.count(matching: Query<Article> { Filter(\.isRead == false) })
+    /// // POST .../records/query  {"query":{"recordType":"Article","filterBy":[…]},"desiredKeys":[]}
+    /// // POST .../records/query  {"query":{…},"desiredKeys":[],"continuationMarker":"EgY..."}   after 200 records
+    /// ```
+    ///
+    /// The protocol has no count. So this goes through all pages, without the fields of the records: one request for every 200 records.
+    /// A large count that is needed often is better kept in a record.
+    ///
+    /// - Parameters:
+    ///   - query: What to count, up to its limit.
+    ///   - zone: The zone to look in; the default zone when `nil`.
+    ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
+    /// - Returns: How many records match.
+    /// - Throws: A ``CloudKitError``: the error of a page.
+    public func count<Model>(
+        matching query: Query<Model>,
+        inZone zone: ZoneID? = nil,
+        zoneWide: Bool = false
+    ) async throws -> Int {
+        let records: RecordSequence<Record> = recordSequence(
+            query.recordQuery,
+            limit: query.limit,
+            inZone: zone,
+            zoneWide: zoneWide,
+            desiredKeys: [],
+            pageSize: nil,
+            startingAt: nil
+        ) { (reply) throws(CloudKitError) in
+            let reply = try reply.read(Components.Schemas.QueryRecordsResponse.self)
+            return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
+        }
+        var count = 0
+        for try await page in records.pages { count += page.results.count }
+        return count
+    }
+
+    /// How many records a request asks for; `nil` leaves it to the service, which gives 200.
+    fileprivate func resultsLimit(pageSize: Int?, remaining: Int?) -> Int? {
+        guard let remaining, remaining < pageSize ?? Self.batchSize else { return pageSize }
+        return remaining
     }
 }
 

@@ -31,15 +31,22 @@ import StreamingJSON
 /// //  "sortBy":[{"fieldName":"lastName","ascending":true}]}
 /// ```
 ///
+/// A limit ends the query after so many records:
+///
+/// ```swift
+/// let best = Query<User>(limit: 10) { Sort(\.score, ascending: false) }
+/// // POST .../records/query  {"query":{"recordType":"User","sortBy":[…]},"resultsLimit":10}
+/// ```
+///
 /// `Model` is what the records become: a type of yours that is a ``CloudKitRecord``, or `Record`.
 ///
 /// ## Topics
 ///
 /// ### Making a query
-/// - ``init(_:)``
-/// - ``init()``
-/// - ``init(recordType:filters:sorts:)``
-/// - ``init(recordType:_:)``
+/// - ``init(limit:_:)``
+/// - ``init(limit:)``
+/// - ``init(recordType:filters:sorts:limit:)``
+/// - ``init(recordType:limit:_:)``
 /// - ``Filter``
 /// - ``Sort``
 ///
@@ -55,6 +62,9 @@ public struct Query<Model>: Hashable, Sendable {
 
     /// The order: by the first, where that is equal by the second, and so on. The service promises none without.
     public var sorts: [Sort<Model>]
+
+    /// The most records to fetch, over all pages; `nil` for all. Each request asks for no more than what is left of it.
+    public var limit: Int?
 
     /// The query as it goes on the wire.
     public var recordQuery: RecordQuery {
@@ -74,10 +84,17 @@ extension Query where Model == Record {
     ///   - recordType: The type of the records, as the schema spells it.
     ///   - filters: What must hold of a record; all of it. Without any, the schema must make `recordName` queryable.
     ///   - sorts: The order.
-    public init(recordType: String, filters: [Filter<Record>] = [], sorts: [Sort<Record>] = []) {
+    ///   - limit: The most records to fetch; `nil` for all.
+    public init(
+        recordType: String,
+        filters: [Filter<Record>] = [],
+        sorts: [Sort<Record>] = [],
+        limit: Int? = nil
+    ) {
         self.recordType = recordType
         self.filters = filters
         self.sorts = sorts
+        self.limit = limit
     }
 }
 

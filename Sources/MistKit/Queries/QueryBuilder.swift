@@ -46,19 +46,25 @@ extension Query where Model: CloudKitRecord {
     /// }
     /// ```
     ///
-    /// - Parameter parts: Conditions, all of which must hold, and the keys of the order.
-    public init(@QueryBuilder<Model> _ parts: () -> QueryBuilder<Model>.Parts) {
+    /// - Parameters:
+    ///   - limit: The most records to fetch; `nil` for all.
+    ///   - parts: Conditions, all of which must hold, and the keys of the order.
+    public init(limit: Int? = nil, @QueryBuilder<Model> _ parts: () -> QueryBuilder<Model>.Parts) {
         let parts = parts()
         recordType = Model.recordType
         filters = parts.filters
         sorts = parts.sorts
+        self.limit = limit
     }
 
     /// Makes a query of all records of the type, for which the schema must make `recordName` queryable.
-    public init() {
+    ///
+    /// - Parameter limit: The most records to fetch; `nil` for all.
+    public init(limit: Int? = nil) {
         recordType = Model.recordType
         filters = []
         sorts = []
+        self.limit = limit
     }
 }
 
@@ -74,9 +80,11 @@ extension Query where Model == Record {
     ///
     /// - Parameters:
     ///   - recordType: The type of the records, as the schema spells it.
+    ///   - limit: The most records to fetch; `nil` for all.
     ///   - parts: Conditions, all of which must hold, and the keys of the order.
-    public init(recordType: String, @QueryBuilder<Record> _ parts: () -> QueryBuilder<Record>.Parts) {
+    public init(recordType: String, limit: Int? = nil, @QueryBuilder<Record> _ parts: () -> QueryBuilder<Record>.Parts)
+    {
         let parts = parts()
-        self.init(recordType: recordType, filters: parts.filters, sorts: parts.sorts)
+        self.init(recordType: recordType, filters: parts.filters, sorts: parts.sorts, limit: limit)
     }
 }

@@ -64,14 +64,15 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
     /// - Parameters:
     ///   - marker: Where the page begins.
     ///   - startsHere: Whether the present thread brings the request on its way.
+    ///   - isFollowed: Whether the successor is sent for as soon as the page has come.
     ///   - fetch: Fetches a page.
-    init(after marker: String, startsHere: Bool = false, _ fetch: @escaping Fetch) {
+    init(after marker: String, startsHere: Bool = false, isFollowed: Bool = true, _ fetch: @escaping Fetch) {
         let handover = Handover(fetch)
         self.marker = marker
         self.handover = handover
         page = PageAhead(startsHere: startsHere) { () async throws(CloudKitError) in
             let arrival = try await fetch(marker)
-            handover.arrived(nextMarker: arrival.marker == marker ? nil : arrival.marker)
+            handover.arrived(nextMarker: !isFollowed || arrival.marker == marker ? nil : arrival.marker)
             return try arrival.read()
         }
     }

@@ -18,6 +18,7 @@
 ///
 /// ### All at once
 /// - ``collect(limit:)``
+/// - ``first()``
 ///
 /// ### Page by page
 /// - ``pages``
@@ -33,9 +34,11 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         var read: @Sendable () throws(CloudKitError) -> RecordPage<Model>
     }
 
-    /// The page after a marker, or the first one.
-    let fetchPage: @Sendable (_ marker: String?) async throws(CloudKitError) -> Arrival
+    /// The page after a marker, or the first one; with at most `limit` records.
+    let fetchPage: @Sendable (_ marker: String?, _ limit: Int?) async throws(CloudKitError) -> Arrival
     let startMarker: String?
+    /// The most records of all pages together.
+    var limit: Int?
 
     /// The same records a page at a time, with a marker after each to go on from later.
     ///
@@ -57,17 +60,28 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
     /// - Returns: The records in the order of the query.
     /// - Throws: A ``CloudKitError``: the error of a page, or of the first item that failed.
     public func collect(limit: Int? = nil) async throws -> [Model] {
+        var records = self
+        records.limit = [self.limit, limit].compactMap(\.self).min()
         var collected: [Model] = []
-        guard limit ?? 1 > 0 else { return collected }
-        // Between the pages there is nothing to do meanwhile, and with a limit a page too many would be fetched.
-        var iterator = Pages.Iterator(records: self, fetchesAhead: false)
+        // Between the pages there is nothing to do meanwhile.
+        var iterator = Pages.Iterator(records: records, fetchesAhead: false)
         while let page = try await iterator.next(isolation: #isolation) {
-            for result in page.results {
-                collected.append(try result.get())
-                if collected.count == limit { return collected }
-            }
+            for result in page.results { collected.append(try result.get()) }
         }
         return collected
+    }
+
+    /// Fetches the first record, and no other.
+    ///
+    /// ```swift
+    /// let newest = try await database.records(matching: Query<Article> { Sort(\.publishedDate, ascending: false) }).first()
+    /// // POST .../records/query  {"query":{"recordType":"Article","sortBy":[…]},"resultsLimit":1}
+    /// ```
+    ///
+    /// - Returns: The record; `nil` where none matches.
+    /// - Throws: A ``CloudKitError``: the error of the request, or of the record.
+    public func first() async throws -> Model? {
+        try await collect(limit: 1).first
     }
 
     /// Starts to go through the records; the first page is fetched when the first record is asked for.
@@ -153,11 +167,22 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             let records: RecordSequence
             let fetchesAhead: Bool
             var state: State
+            /// How many records may still come.
+            var remaining: Int?
 
             init(records: RecordSequence, fetchesAhead: Bool) {
                 self.records = records
                 self.fetchesAhead = fetchesAhead
                 state = .after(marker: records.startMarker)
+                remaining = records.limit
+            }
+
+            private func pageAhead(after marker: String) -> QueryPageAhead<Model> {
+                let (fetchPage, remaining) = (records.fetchPage, remaining)
+                // With a limit, only a page that was read tells how many records are left to ask for.
+                return QueryPageAhead(after: marker, isFollowed: remaining == nil) {
+                    (marker) async throws(CloudKitError) in try await fetchPage(marker, remaining)
+                }
             }
 
             /// Waits for the next page, and sends for the one after it.
@@ -168,18 +193,19 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws -> RecordPage<Model>? {
+                if let remaining, remaining <= 0 { return nil }
                 let present = state
                 state = .finished
-                let page: RecordPage<Model>
+                var page: RecordPage<Model>
                 let marker: String?
                 var successor: QueryPageAhead<Model>?
                 switch present {
                 case .after(let start):
                     if Task.isCancelled { throw CloudKitError.cancelled(operation: "queryRecords") }
                     marker = start
-                    let arrival = try await records.fetchPage(start)
-                    if fetchesAhead, let next = arrival.marker, next != start {
-                        successor = QueryPageAhead(after: next, records.fetchPage)
+                    let arrival = try await records.fetchPage(start, remaining)
+                    if fetchesAhead, remaining == nil, let next = arrival.marker, next != start {
+                        successor = pageAhead(after: next)
                     }
                     page = try arrival.read()
                 case .fetching(let ahead):
@@ -190,7 +216,15 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 case .finished:
                     return nil
                 }
-                if let next = page.marker {
+                if let limit = remaining {
+                    if page.results.count > limit {
+                        page.results.removeLast(page.results.count - limit)
+                        // It would go on after the records that were taken off.
+                        page.marker = nil
+                    }
+                    remaining = limit - page.results.count
+                }
+                if let next = page.marker, remaining != 0 {
                     if next == marker {
                         if page.results.isEmpty { throw CloudKitError.endlessPages(operation: "queryRecords") }
                         state = .stuck
@@ -199,7 +233,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     } else if let successor, successor.marker == next {
                         state = .fetching(successor)
                     } else {
-                        state = .fetching(QueryPageAhead(after: next, records.fetchPage))
+                        state = .fetching(pageAhead(after: next))
                     }
                 }
                 return page

@@ -11,7 +11,7 @@ extension Subscription {
     /// try await database.save(subscription)
     /// ```
     ///
-    /// Filters tell which records; the sorts of the query have no meaning here and are not sent.
+    /// Filters tell which records; the sorts and the limit of the query have no meaning here and are not sent.
     ///
     /// - Parameters:
     ///   - subscriptionID: A name of your choice. Saving another of the same name takes this one's place.

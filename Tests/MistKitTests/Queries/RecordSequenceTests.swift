@@ -168,7 +168,7 @@ struct RecordSequenceTests {
         // The first page cannot be read before the second one is sent for.
         let isSent = DispatchSemaphore(value: 0)
         let records = RecordSequence<String>(
-            fetchPage: { (marker) async throws(CloudKitError) in
+            fetchPage: { (marker, _) async throws(CloudKitError) in
                 guard marker == nil else {
                     isSent.signal()
                     return RecordSequence.Arrival(marker: nil) { RecordPage(results: [.success("b")]) }
