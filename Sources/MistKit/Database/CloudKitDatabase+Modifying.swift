@@ -23,29 +23,46 @@ extension CloudKitDatabase {
     /// other with a web authentication token, and where an operation refers to a record of an earlier request, so that it is there.
     /// Within a request they are done in order. A request that the service calls too large is sent again in halves.
     ///
+    /// A request takes one operation for each record. Of several for one record, the later ones fail with
+    /// ``CloudKitError/Code-swift.struct/invalidArgument`` and the others are sent; `duplicates` can choose one of them instead.
+    ///
     /// - Parameters:
-    ///   - operations: What to do, with at most one operation for a record, as many as you like.
+    ///   - operations: What to do, as many as you like.
     ///   - zone: The zone of all the records; when `nil`, the one that they say, or else the default zone.
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - duplicates: What happens to several operations for one record.
     ///   - desiredKeys: The fields to have in the results; all when `nil`, none when empty.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per operation, in their order: the record with its new change tag, for a deletion with
     ///   `isDeleted`; or why it failed. A ``CloudKitError/Code-swift.struct/conflict`` carries the service's record
     ///   (``CloudKitError/serverRecord``). Of an atomic batch that failed, each has a failure,
     ///   ``CloudKitError/Code-swift.struct/atomicError`` where another one was to blame. When a request fails as a whole after others
-    ///   succeeded, its operations and those that were not sent have its error.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes no
-    ///   sense, and for an atomic batch of more than a request holds; the error of the first request when none was
-    ///   answered. Nothing was done then, unless the code is ``CloudKitError/Code-swift.struct/network`` or another
-    ///   that leaves it open.
+    ///   succeeded, its operations have its error, and those that were not sent have one that says so.
+    ///   ``CloudKitError/mayHaveBeenDone`` of an error tells whether the operation may have been done.
+    /// - Throws: A ``CloudKitError``, where nothing was done: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes
+    ///   no sense, and for an atomic batch of more than a request holds; the error of the first request when none was answered.
+    ///   Where an operation may have been done, such as after a lost connection, there are results instead.
     public func modify(
         _ operations: [RecordOperation],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
         desiredKeys: [String]? = nil,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
         try operations.checkForSending()
+        let items = duplicates.choose(among: operations.map(\.record.recordName))
+        if items.sent.count < operations.count {
+            if atomic, let index = items.firstRefused { throw items.refusal(of: index, operations[index]) }
+            let results = try await modify(
+                items.sent.map { operations[$0] },
+                inZone: zone,
+                atomic: atomic,
+                desiredKeys: desiredKeys,
+                progress: progress
+            )
+            return items.results(results) { items.refusal(of: $0, operations[$0]) }
+        }
         var zone = zone
         if zone == nil { zone = try operations.commonZone() }
         var prepared: [RecordOperation] = []
@@ -134,19 +151,23 @@ extension RecordOperation {
     }
 }
 
+extension UniqueItems {
+    /// The error of an operation that is not sent.
+    fileprivate func refusal(of index: Int, _ operation: RecordOperation) -> CloudKitError {
+        .invalidArgument(
+            """
+            The operation at index \(index) is for the same record as the one at index \(sources[index]), and was not sent: a batch takes \
+            one for each record. To send one of them, pass duplicates: .keepFirst or .keepLast.
+            """,
+            item: operation.record.recordName.map { .record(name: $0) }
+        )
+    }
+}
+
 extension [RecordOperation] {
     /// Refuses what makes no sense, before anything is sent.
     fileprivate func checkForSending() throws(CloudKitError) {
-        var names: Set<String> = []
-        for (index, operation) in enumerated() {
-            try operation.checkForSending(index: index)
-            if let name = operation.record.recordName, !names.insert(name).inserted {
-                throw .invalidArgument(
-                    "The operation at index \(index) is the second one for its record; a batch takes one for each.",
-                    item: .record(name: name)
-                )
-            }
-        }
+        for (index, operation) in enumerated() { try operation.checkForSending(index: index) }
     }
 
     /// The zone that the records say, as the service looks at the request's alone.

@@ -27,16 +27,24 @@ extension CloudKitDatabase {
     ///   - records: The records, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - duplicates: What happens to several records of one name.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func save(
         _ records: [Record],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
-        try await modify(records.map(RecordOperation.save), inZone: zone, atomic: atomic, progress: progress)
+        try await modify(
+            records.map(RecordOperation.save),
+            inZone: zone,
+            atomic: atomic,
+            duplicates: duplicates,
+            progress: progress
+        )
     }
 
     /// Makes a record.
@@ -102,7 +110,7 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func update(
         _ records: [Record],
         inZone zone: ZoneID? = nil,
@@ -120,7 +128,7 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func replace(
         _ records: [Record],
         inZone zone: ZoneID? = nil,

@@ -79,7 +79,7 @@ extension CloudKitDatabase {
     ///   - record: The record as it was fetched, changed. One that was fetched with `desiredKeys` loses the other fields.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(StoredRecord<Model>,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>`` throws.
     @discardableResult
     public func replace<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
@@ -150,23 +150,26 @@ extension CloudKitDatabase {
     ///
     /// - Parameters:
     ///   - models: Your values.
-    ///   - recordName: Gives each its name, which must not be another's; a new UUID for `nil`.
+    ///   - recordName: Gives each its name; a new UUID for `nil`.
     ///   - zone: Their zone; the default zone when `nil`.
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - duplicates: What happens to several records of one name.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
         _ models: [Model],
         named recordName: (Model) -> String? = { _ in nil },
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try await save(
             models.map { StoredRecord($0, recordName: recordName($0)) },
             inZone: zone,
             atomic: atomic,
+            duplicates: duplicates,
             progress: progress
         )
     }
@@ -177,16 +180,24 @@ extension CloudKitDatabase {
     ///   - records: The records, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - duplicates: What happens to several records of one name.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
-        try await modify(records, inZone: zone, atomic: atomic, progress: progress) { (record) throws(FieldError) in
+        try await modify(
+            records,
+            inZone: zone,
+            atomic: atomic,
+            duplicates: duplicates,
+            progress: progress
+        ) { (record) throws(FieldError) in
             if record.recordChangeTag == nil { return .create(try record.changedRecord()) }
             return record.hasNoChanges ? nil : .update(try record.changedRecord())
         }
@@ -200,7 +211,7 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func update<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
@@ -220,7 +231,7 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func replace<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
@@ -240,7 +251,7 @@ extension CloudKitDatabase {
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
     /// - Returns: One result per record, in their order: what was deleted, as you had it. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:desiredKeys:progress:)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func delete<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID? = nil,
@@ -305,10 +316,11 @@ extension CloudKitDatabase {
     // MARK: What they have in common
 
     /// Sends an operation for each record that needs one.
-    private func modify<Model: CloudKitRecord>(
+    func modify<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         inZone zone: ZoneID?,
         atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
         progress: (@Sendable (BatchProgress) -> Void)? = nil,
         _ operation: (StoredRecord<Model>) throws(FieldError) -> RecordOperation?
     ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
@@ -330,10 +342,18 @@ extension CloudKitDatabase {
             }
         }
         guard !operations.isEmpty else { return results }
-        let replies = try await modify(operations, inZone: zone, atomic: atomic, progress: progress)
+        let replies = try await modify(
+            operations,
+            inZone: zone,
+            atomic: atomic,
+            duplicates: duplicates,
+            progress: progress
+        )
+        let items = duplicates.choose(among: operations.map(\.record.recordName))
         for (position, index) in sent.enumerated() {
+            let source = items.sources[position]
             results[index] = replies[position].flatMap { reply in
-                records[index].saved(as: reply, sent: operations[position].record)
+                records[sent[source]].saved(as: reply, sent: operations[source].record)
             }
         }
         return results
@@ -373,6 +393,10 @@ extension StoredRecord {
         record.zoneID = reply.zoneID ?? sent.zoneID
         if record.parent == nil { record.parent = parent }
         if record.created == nil { record.created = created }
-        return StoredRecord.read(record)
+        return StoredRecord.read(record).mapError { error in
+            var error = error
+            error.mayHaveBeenDone = true
+            return error
+        }
     }
 }

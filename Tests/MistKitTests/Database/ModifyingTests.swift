@@ -169,7 +169,10 @@ struct ModifyingTests {
             ([.create(typeless)], nil, false, "needs a record type"),
             ([.create(Self.fetched)], nil, false, "has a change tag, so the record exists"),
             ([.forceUpdate(typeless)], nil, false, "needs a record type, as it may create the record"),
-            ([.forceDelete("a"), .create(untagged)], nil, false, "the second one for its record"),
+            (
+                [.create(untagged), .forceDelete("b"), .forceDelete("a")], nil, true,
+                "The operation at index 2 is for the same record as the one at index 0, and was not sent"
+            ),
             (
                 [.update(Self.fetched), .delete(elsewhere)], nil, false,
                 "in more than one zone (Notes, and Other at index 1)"
