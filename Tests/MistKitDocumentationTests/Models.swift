@@ -26,12 +26,6 @@ struct Article: Hashable {
     @CloudKitIgnored var isExpanded = false
 }
 
-@CloudKitRecord
-struct Tally: Hashable {
-    var count: Int
-    var recentWrites: [String] = []
-}
-
 enum Status: String, FieldConvertible { case unread, read, kept }
 
 struct Reading: Codable, Hashable, Sendable {

@@ -16,7 +16,7 @@ struct TypedRecordTests {
                 named: "feed-swift"
             )
             feed.title = "Swift.org"
-            feed = try await database.update(feed)
+            try await database.update(&feed)
 
             let again = try await database.fetch(Feed.self, "feed-swift")
             print(again.title, again.recordName, again.modified?.timestamp ?? .distantPast)
@@ -47,6 +47,19 @@ struct TypedRecordTests {
 
             let part = try await database.fetch(Feed.self, "feed-swift", desiredKeys: Feed.desiredKeys)
             #expect(part.model == itsFeed.model)
+        }
+    }
+
+    @Test func aCachedRecordIsUpdated() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let feed = try await database.save(Feed.swift)
+
+            let data = try JSONEncoder().encode(feed)
+            var cached = try JSONDecoder().decode(StoredRecord<Feed>.self, from: data)
+            cached.title = "Swift.org"
+            try await database.update(&cached)
+            #expect(try await database.fetch(Feed.self, feed.recordName).title == "Swift.org")
         }
     }
 
@@ -85,7 +98,7 @@ struct TypedRecordTests {
             note["written"] = .timestamp(.now)
             note["tags"] = .list(["swift", "cloud"])
             note["draft"] = .null
-            note = try await database.update(note)
+            try await database.update(&note)
             print(note["title"]?.stringValue ?? "", note["rating"]?.int64Value ?? 0)
 
             #expect(note["rating"] == 5)

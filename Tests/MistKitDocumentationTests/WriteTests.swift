@@ -3,6 +3,12 @@ import MistModels
 import MistTesting
 import Testing
 
+@CloudKitRecord
+struct Tally: Hashable {
+    var count: Int
+    var recentWrites: [String] = []
+}
+
 /// The Swift of "Writes and conflicts".
 @Suite(.serialized)
 struct WriteTests {
@@ -23,11 +29,11 @@ struct WriteTests {
         var mine = feed
         mine.title = "Swift"
         do {
-            try await database.update(mine)
+            try await database.update(&mine)
             Issue.record("The second writer was not refused.")
         } catch let error as CloudKitError where error.code == .conflict {
             guard let theirs = error.serverRecord(as: Feed.self) else { throw error }
-            print("Somebody else wrote", theirs.title, "with a score of", theirs.qualityScore)
+            print("Another client wrote", theirs.title, "with a score of", theirs.qualityScore)
             #expect(theirs.qualityScore == 95)
         }
     }
@@ -97,6 +103,47 @@ struct WriteTests {
 
             #expect(results.count == 250)
             #expect(results.indices.filter { (try? results[$0].get()) == nil } == [6])
+        }
+    }
+
+    @Test func aRecordIsMadeOrChanged() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            var feed = Feed.swift
+            try await database.save(feed, named: "feed-swift")
+            feed.title = "Swift"
+
+            do {
+                try await database.save(feed, named: "feed-swift")
+            } catch let error as CloudKitError where error.code == .exists || error.code == .conflict {
+                guard var existing = error.serverRecord(as: Feed.self) else { throw error }
+                existing.title = feed.title
+                try await database.update(&existing)
+            }
+            #expect(try await database.fetch(Feed.self, "feed-swift").title == "Swift")
+
+            feed.qualityScore = 1
+            try await database.upsert(feed, named: "feed-swift")
+            // {"operations":[{"operationType":"forceUpdate","record":{"recordName":"feed-swift","recordType":"Feed","fields":{…}}}],…}
+            #expect(try await database.fetch(Feed.self, "feed-swift").model == feed)
+        }
+    }
+
+    @Test func theResultsOfABatchAreTakenTogether() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let feeds = [Feed.swift, Feed.swift]
+            let names = ["first", "nowhere"]
+            try await database.save(Feed.swift, named: "first")
+
+            let saved = try await database.save(feeds).allOrThrow()
+            let (read, failures) = try await database.fetch(Feed.self, names).partitioned()
+
+            #expect(read.map(\.model) == [Feed.swift])
+            #expect(failures.map(\.code) == [.notFound])
+            let articles = ["1", "2", "1"].map { Article($0, in: saved[0].reference(), published: .now) }
+            let results = try await database.save(articles, named: \.guid, duplicates: .keepLast)
+            #expect(try results.allOrThrow().map(\.recordName) == ["1", "2", "1"])
         }
     }
 

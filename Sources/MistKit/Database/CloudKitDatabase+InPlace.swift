@@ -6,7 +6,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record. It becomes what the service has; when the call fails, it stays as it is.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: what ``save(_:inZone:)-(StoredRecord<Model>,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``save(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>`` throws.
     public func save<Model: CloudKitRecord>(
         _ record: inout StoredRecord<Model>,
         inZone zone: ZoneID? = nil
@@ -28,12 +28,12 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// A property of an actor cannot be passed with `&` to an `async` function. Assign the result of
-    /// ``update(_:inZone:)-(StoredRecord<Model>,_)`` there.
+    /// ``update(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>`` there.
     ///
     /// - Parameters:
     ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(StoredRecord<Model>,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>`` throws.
     public func update<Model: CloudKitRecord>(
         _ record: inout StoredRecord<Model>,
         inZone zone: ZoneID? = nil
@@ -57,7 +57,7 @@ extension CloudKitDatabase {
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     ///   - attempts: How often to try before giving up.
     ///   - merge: Makes one record of three: yours, the service's, and what yours was before you changed it. See ``RecordConflict``.
-    /// - Throws: What ``update(_:inZone:attempts:resolvingConflictsWith:)-(StoredRecord<Model>,_,_,_)`` throws.
+    /// - Throws: What ``update(_:inZone:attempts:resolvingConflictsWith:)->StoredRecord<Model>`` throws.
     public func update<Model: CloudKitRecord>(
         _ record: inout StoredRecord<Model>,
         inZone zone: ZoneID? = nil,
@@ -78,7 +78,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: what ``replace(_:inZone:)-(StoredRecord<Model>,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``replace(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>`` throws.
     public func replace<Model: CloudKitRecord>(
         _ record: inout StoredRecord<Model>,
         inZone zone: ZoneID? = nil
@@ -94,7 +94,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record. It becomes what the service has; when the call fails, it stays as it is.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: what ``save(_:inZone:)-(Record,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``save(_:inZone:)-(Record,_)->Record`` throws.
     public func save(_ record: inout Record, inZone zone: ZoneID? = nil) async throws {
         let saved: Record = try await save(record, inZone: zone)
         record = saved
@@ -112,7 +112,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(Record,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)-(Record,_)->Record`` throws.
     public func update(_ record: inout Record, inZone zone: ZoneID? = nil) async throws {
         let saved: Record = try await update(record, inZone: zone)
         record = saved
@@ -123,7 +123,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: what ``replace(_:inZone:)-(Record,_)`` throws.
+    /// - Throws: A ``CloudKitError``: what ``replace(_:inZone:)-(Record,_)->Record`` throws.
     public func replace(_ record: inout Record, inZone zone: ZoneID? = nil) async throws {
         let saved: Record = try await replace(record, inZone: zone)
         record = saved

@@ -6,7 +6,7 @@ import CloudKitWebServices
 /// let database = service.publicDatabase
 /// var note = try await database.create(Record(recordType: "Note", fields: ["title": "Hello"]))
 /// note["title"] = "Hello, world"
-/// note = try await database.update(note)
+/// try await database.update(&note)
 /// try await database.delete(note)
 /// ```
 ///
@@ -14,13 +14,15 @@ import CloudKitWebServices
 ///
 /// A call about one record throws when the record fails. A call about many returns one result per record, in the order
 /// of the request; it throws only when nothing at all was done. Many means any number: more than the service takes at a
-/// time (200) are sent in several requests; see ``modify(_:inZone:atomic:desiredKeys:progress:)``.
+/// time (200) are sent in several requests; see ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)``.
 ///
 /// ## Change tags
 ///
 /// A record that was fetched carries a change tag. `update`, `replace` and `delete` send it, and the service refuses them
 /// with ``CloudKitError/Code-swift.struct/conflict`` when somebody else changed the record meanwhile. The forms with
 /// `force` in their names do not care, and overwrite what others wrote.
+///
+/// Each change gives the record a new change tag. `update(&record)` puts it into the record.
 ///
 /// ## Zones
 ///
@@ -36,6 +38,7 @@ import CloudKitWebServices
 /// ### Finding records
 /// - ``records(matching:inZone:zoneWide:desiredKeys:pageSize:startingAt:)-(Query<Model>,_,_,_,_,_)``
 /// - ``records(matching:inZone:zoneWide:desiredKeys:pageSize:startingAt:)-(Query<Record>,_,_,_,_,_)``
+/// - ``count(matching:inZone:zoneWide:)``
 /// - ``Query``
 ///
 /// ### Fetching records by name
@@ -47,18 +50,27 @@ import CloudKitWebServices
 ///
 /// ### Saving one typed record
 /// - ``save(_:named:inZone:)``
-/// - ``save(_:inZone:)-(StoredRecord<Model>,_)``
-/// - ``update(_:inZone:)-(StoredRecord<Model>,_)``
-/// - ``update(_:inZone:attempts:resolvingConflictsWith:)``
-/// - ``replace(_:inZone:)-(StoredRecord<Model>,_)``
+/// - ``save(_:inZone:)-(StoredRecord<Model>,_)->()``
+/// - ``save(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>``
+/// - ``upsert(_:named:inZone:)``
+/// - ``update(_:inZone:)-(StoredRecord<Model>,_)->()``
+/// - ``update(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>``
+/// - ``update(_:inZone:attempts:resolvingConflictsWith:)->()``
+/// - ``update(_:inZone:attempts:resolvingConflictsWith:)->StoredRecord<Model>``
+/// - ``RecordConflict``
+/// - ``replace(_:inZone:)-(StoredRecord<Model>,_)->()``
+/// - ``replace(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>``
 /// - ``forceUpdate(_:inZone:)-(StoredRecord<Model>,_)``
 /// - ``forceReplace(_:inZone:)-(StoredRecord<Model>,_)``
 ///
 /// ### Saving one record
-/// - ``save(_:inZone:)-(Record,_)``
+/// - ``save(_:inZone:)-(Record,_)->()``
+/// - ``save(_:inZone:)-(Record,_)->Record``
 /// - ``create(_:inZone:)``
-/// - ``update(_:inZone:)-(Record,_)``
-/// - ``replace(_:inZone:)-(Record,_)``
+/// - ``update(_:inZone:)-(Record,_)->()``
+/// - ``update(_:inZone:)-(Record,_)->Record``
+/// - ``replace(_:inZone:)-(Record,_)->()``
+/// - ``replace(_:inZone:)-(Record,_)->Record``
 /// - ``forceUpdate(_:inZone:)-(Record,_)``
 /// - ``forceReplace(_:inZone:)-(Record,_)``
 ///
@@ -68,20 +80,22 @@ import CloudKitWebServices
 /// - ``forceDelete(_:inZone:)``
 ///
 /// ### Changing many typed records
-/// - ``save(_:named:inZone:atomic:progress:)``
-/// - ``save(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
+/// - ``save(_:named:inZone:atomic:duplicates:progress:)``
+/// - ``save(_:inZone:atomic:duplicates:progress:)-([StoredRecord<Model>],_,_,_,_)``
+/// - ``upsert(_:named:inZone:atomic:duplicates:progress:)``
 /// - ``update(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
 /// - ``replace(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
 /// - ``delete(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
 ///
 /// ### Changing many records
-/// - ``modify(_:inZone:atomic:desiredKeys:progress:)``
-/// - ``save(_:inZone:atomic:progress:)-([Record],_,_,_)``
+/// - ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)``
+/// - ``save(_:inZone:atomic:duplicates:progress:)-([Record],_,_,_,_)``
 /// - ``update(_:inZone:atomic:progress:)-([Record],_,_,_)``
 /// - ``replace(_:inZone:atomic:progress:)-([Record],_,_,_)``
 /// - ``delete(_:inZone:atomic:progress:)-([Record],_,_,_)``
 /// - ``forceDelete(_:inZone:atomic:progress:)``
 /// - ``BatchProgress``
+/// - ``DuplicateNames``
 ///
 /// ### Zones
 /// - ``fetchZones()``

@@ -1,0 +1,71 @@
+extension CloudKitDatabase {
+    /// Saves your values under a name: makes the record, or sets these fields of the record that is there, **over whatever others wrote
+    /// to them**.
+    ///
+    /// ```swift
+    /// try await database.upsert(User(firstName: "Mei", age: 34), named: "mei")
+    /// // {"operations":[{"operationType":"forceUpdate","record":{"recordName":"mei","recordType":"User","fields":{
+    /// //   "firstName":{"value":"Mei","type":"STRING"},"age":{"value":34,"type":"INT64"}}}}],"atomic":false}
+    /// ```
+    ///
+    /// Every field of the type is sent; an optional that is `nil` clears its field. Fields that the type does not have stay as they are.
+    ///
+    /// The change tag is not compared, so of two clients that upsert one record, the later one wins, and the earlier one is not told.
+    /// Use it for records that one program owns, such as copies of data from elsewhere. Where people change records, use `save`, and on
+    /// ``CloudKitError/Code-swift.struct/exists`` merge into ``CloudKitError/serverRecord(as:)``.
+    ///
+    /// - Parameters:
+    ///   - model: Your values.
+    ///   - recordName: The record's name.
+    ///   - zone: Its zone; the default zone when `nil`.
+    /// - Returns: The record as the service has it, with its change tag.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/encoding`` for a value that cannot be saved, and others.
+    @discardableResult
+    public func upsert<Model: CloudKitRecord>(
+        _ model: Model,
+        named recordName: String,
+        inZone zone: ZoneID? = nil
+    ) async throws -> StoredRecord<Model> {
+        try await upsert([model], named: { _ in recordName }, inZone: zone)[0].get()
+    }
+
+    /// Saves your values under names: makes each record, or sets these fields of the record that is there, **over whatever others wrote
+    /// to them**.
+    ///
+    /// ```swift
+    /// let results = try await database.upsert(articles, named: \.guid, duplicates: .keepLast)
+    /// ```
+    ///
+    /// What is sent, and what it means for changes of others, says ``upsert(_:named:inZone:)``.
+    ///
+    /// - Parameters:
+    ///   - models: Your values.
+    ///   - recordName: Gives each its name.
+    ///   - zone: Their zone; the default zone when `nil`.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - duplicates: What happens to several of one name.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
+    public func upsert<Model: CloudKitRecord>(
+        _ models: [Model],
+        named recordName: (Model) -> String,
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
+    ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
+        try await modify(
+            models.map { StoredRecord($0, recordName: recordName($0)) },
+            inZone: zone,
+            atomic: atomic,
+            duplicates: duplicates,
+            progress: progress
+        ) { (record) throws(FieldError) in
+            // Nulls as well: they clear what the record has.
+            var sent = record.content.record
+            sent.fields = try record.model.savedFields()
+            return .forceUpdate(sent)
+        }
+    }
+}
