@@ -253,16 +253,30 @@ private enum FreeFormValue {
         case unsupported(any Sendable)
 
         init(_ value: (any Sendable)?) {
-            switch value {
-            case nil: self = .null
-            case let bool as Bool where value.map(Form.isBoolean) == true: self = .bool(bool)
-            case let integer as Int: self = .integer(integer)
-            case let double as Double: self = .double(double)
-            case let string as String: self = .string(string)
-            case let array as [(any Sendable)?]: self = .array(array)
-            case let object as [String: (any Sendable)?]: self = .object(object)
-            // Foundation's null, named so that Foundation need not be linked.
-            case .some(let value): self = Form.typeName(of: value) == "NSNull" ? .null : .unsupported(value)
+            guard let value else {
+                self = .null
+                return
+            }
+            // Swift's own types first, without the conversions that a cast tries.
+            let type = type(of: value)
+            if type == String.self, let string = value as? String {
+                self = .string(string)
+            } else if type == Int.self, let integer = value as? Int {
+                self = .integer(integer)
+            } else if type == Double.self, let double = value as? Double {
+                self = .double(double)
+            } else if let bool = value as? Bool, Form.isBoolean(value) {
+                self = .bool(bool)
+            } else {
+                switch value {
+                case let integer as Int: self = .integer(integer)
+                case let double as Double: self = .double(double)
+                case let string as String: self = .string(string)
+                case let array as [(any Sendable)?]: self = .array(array)
+                case let object as [String: (any Sendable)?]: self = .object(object)
+                // Foundation's null, named so that Foundation need not be linked.
+                default: self = Form.typeName(of: value) == "NSNull" ? .null : .unsupported(value)
+                }
             }
         }
 
