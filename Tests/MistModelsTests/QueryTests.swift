@@ -116,6 +116,13 @@ struct QueryTests {
             Filter<Person>(\.createdUserRecordName == "_abc").queryFilter
                 == QueryFilter(system: .createdUserRecordName, .equals, .reference(Reference(recordName: "_abc")))
         )
+        let two = FieldValue.referenceList([Reference(recordName: "a"), Reference(recordName: "b")])
+        #expect(
+            Filter<Person>(\.recordName, in: ["a", "b"]).queryFilter == QueryFilter(system: .recordName, .in, two)
+        )
+        #expect(
+            Filter<Person>(\.recordName, notIn: ["a", "b"]).queryFilter == QueryFilter(system: .recordName, .notIn, two)
+        )
         #expect(
             Sort<Person>(\.modifiedTimestamp, ascending: false).description
                 == #"{"systemFieldName":"modifiedTimestamp","ascending":false}"#

@@ -53,6 +53,30 @@ extension Filter where Model: CloudKitRecord {
         self.init(FieldCondition(Model.fields[keyPath: field], .notIn, values.fieldValue))
     }
 
+    /// The field refers to one of the records with these names, `IN`.
+    ///
+    /// ```swift
+    /// Filter(\.recordName, in: ["a", "b"])
+    /// // {"systemFieldName":"recordName","comparator":"IN",
+    /// //  "fieldValue":{"value":[{"recordName":"a"},{"recordName":"b"}],"type":"REFERENCE_LIST"}}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a reference, or to the name of the record or of a user.
+    ///   - recordNames: The names.
+    public init(_ field: FieldPath<Model, Reference>, in recordNames: [String]) {
+        self.init(field, in: recordNames.map { Reference(recordName: $0) })
+    }
+
+    /// The field refers to none of the records with these names, `NOT_IN`.
+    ///
+    /// - Parameters:
+    ///   - field: A key path to a reference, or to the name of the record or of a user.
+    ///   - recordNames: The names.
+    public init(_ field: FieldPath<Model, Reference>, notIn recordNames: [String]) {
+        self.init(field, notIn: recordNames.map { Reference(recordName: $0) })
+    }
+
     /// The text begins with the prefix, `BEGINS_WITH`.
     ///
     /// - Parameters:

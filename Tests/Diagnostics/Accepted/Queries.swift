@@ -48,6 +48,8 @@ func otherConditions(_ task: StoredRecord<Task>, _ here: Location, _ words: [Str
             Filter(\.title, containsAllTokens: words.joined(separator: " "))
             Filter(\.rating, in: [1, 2, 3])
             Filter(\.state, notIn: [.open])
+            Filter(\.recordName, in: ["a", "b"])
+            Filter(\.createdUserRecordName, notIn: words)
             Sort(\.createdTimestamp, ascending: false)
         },
         Query<Task> {
