@@ -82,6 +82,7 @@ import Synchronization
 /// - ``issueWebAuthToken(for:container:environment:keepsSignedIn:)``
 /// - ``setSignInCallback(_:ofAPIToken:for:)``
 /// - ``makeSignInTicket(apiToken:for:in:)``
+/// - ``redeemSignInTicket(_:)``
 /// - ``signInRequest(ofTicket:)``
 /// - ``listSignInCandidates(limit:)``
 /// - ``authenticate(_:for:in:)``

@@ -49,7 +49,7 @@ struct SignInPageTests {
         try await withCloudKitEmulator { emulator in
             let callbacks = [
                 "http://localhost:9/done": "http://localhost:9/done?",
-                "app://done?a=b#end": "app://done?a=b&",
+                "https://app.example/done?a=b#end": "https://app.example/done?a=b&",
             ]
             for (callback, prefix) in callbacks.sorted(by: { $0.key < $1.key }) {
                 try emulator.rules.setSignInCallback(
@@ -132,10 +132,14 @@ struct SignInPageTests {
         }
     }
 
-    @Test func aCallbackThatIsNoAddressIsRefused() async throws {
+    @Test func aCallbackIsAnAddressOfTheWeb() async throws {
         try await withCloudKitEmulator { emulator in
-            for address in ["", "nowhere", "http://a b/"] {
-                #expect(throws: EmulatorError.self) {
+            let refused = [
+                "", "nowhere", "http://a b/", "http:", "http://", "http:///path", "//localhost/", "app://done",
+                "javascript:alert(1)", "javascript://localhost/%0aalert(1)", "data:text/html,x", "file:///etc/passwd",
+            ]
+            for address in refused {
+                #expect(throws: EmulatorError.self, "\(address)") {
                     try emulator.rules.setSignInCallback(
                         .redirect(to: address),
                         ofAPIToken: emulator.apiToken,
@@ -143,6 +147,36 @@ struct SignInPageTests {
                     )
                 }
             }
+            for address in ["http://localhost", "HTTPS://app.example:8443/done", "http://[::1]:8080/?a=b#c"] {
+                try emulator.rules.setSignInCallback(
+                    .redirect(to: address),
+                    ofAPIToken: emulator.apiToken,
+                    for: emulator.containerIdentifier
+                )
+            }
+        }
+    }
+
+    @Test(arguments: connections)
+    func aTicketIsForOneSignIn(_ connection: EmulatorConnection) async throws {
+        // On a clock that stands still, two tickets must not be the same either.
+        try await withCloudKitEmulator(over: connection, clock: TestClock()) { emulator in
+            let tickets = [try await emulator.signInTicket(), try await emulator.signInTicket()]
+            let unknown = ["user": "_" + String(repeating: "0", count: 32)]
+            #expect(
+                try await emulator.submitSignIn(unknown, ticket: tickets[0]).text.contains("There is no such person")
+            )
+            let user = ["user": emulator.userRecordName]
+            #expect(try await emulator.submitSignIn(user, ticket: tickets[0]).status == .ok)
+            for values in [user, ["user": "new"], ["user": "nobody"]] {
+                let again = try await emulator.submitSignIn(values, ticket: tickets[0])
+                #expect(again.status == .badRequest)
+                #expect(again.text.contains("out of date"))
+            }
+            #expect(try await emulator.page("/sign-in?oauth_token=\(tickets[0])").status == .badRequest)
+            #expect(try emulator.rules.listUsers() == [emulator.userRecordName])
+            #expect(try await emulator.submitSignIn(["user": "nobody"], ticket: tickets[1]).status == .ok)
+            #expect(try await emulator.submitSignIn(user, ticket: tickets[1]).status == .badRequest)
         }
     }
 
@@ -173,9 +207,9 @@ extension RunningEmulator {
     }
 
     /// Sends the page's form, as a browser writes it.
-    fileprivate func submitSignIn(_ values: [String: String]) async throws -> RawResponse {
+    fileprivate func submitSignIn(_ values: [String: String], ticket: String? = nil) async throws -> RawResponse {
         var values = values
-        values["oauth_token"] = try await signInTicket()
+        values["oauth_token"] = if let ticket { ticket } else { try await signInTicket() }
         let form = values.map { name, value in
             name + "=" + percentEncoded(value).replacing("%20", with: "+")
         }.joined(separator: "&")

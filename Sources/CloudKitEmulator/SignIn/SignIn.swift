@@ -12,8 +12,18 @@ import GRDB
 public enum SignInCallback: Hashable, Sendable {
     /// The page posts a message to the window that opened it.
     case postMessage
-    /// The browser is sent to this address, with the token in the query.
+    /// The browser is sent to this address, with the token in the query. It is an `http` or `https` address.
     case redirect(to: String)
+}
+
+extension SignInCallback {
+    /// Whether a browser may be sent to an address: `http` or `https` and a host, in printable ASCII.
+    ///
+    /// Any other scheme would let the address run as a script or leave the browser with the token.
+    static func isWebAddress(_ text: String) -> Bool {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let url = URL(string: text) else { return false }
+        return ["http", "https"].contains(url.scheme?.lowercased()) && url.host()?.isEmpty == false
+    }
 }
 
 /// Somebody wants to sign in: what the address of a sign-in page stands for.
@@ -48,7 +58,7 @@ extension CloudKitEmulator {
     ///   - callback: Where they go; for tokens that nothing was chosen for, ``SignInCallback/postMessage``.
     ///   - token: The API token.
     ///   - container: The container of the token.
-    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` for an address that is none.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` for an address that is not an `http` or `https` address.
     public func setSignInCallback(
         _ callback: SignInCallback,
         ofAPIToken token: String,
@@ -56,10 +66,9 @@ extension CloudKitEmulator {
     ) throws {
         var address: String?
         if case .redirect(let text) = callback {
-            guard let url = URL(string: text), url.scheme != nil, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-            else {
+            guard SignInCallback.isWebAddress(text) else {
                 throw EmulatorError.badRequest(
-                    "a sign-in callback is an address such as http://localhost:8080/signed-in"
+                    "a sign-in callback is an http or https address, such as http://localhost:8080/signed-in"
                 )
             }
             address = text
@@ -79,7 +88,7 @@ extension CloudKitEmulator {
 
     /// Makes what the address of a sign-in page carries, as `oauth_token` does in the service's own addresses.
     ///
-    /// It does not hold the API token, and it is good for 15 minutes.
+    /// It does not hold the API token. It is good for one sign-in within 15 minutes.
     ///
     /// - Parameters:
     ///   - apiToken: The API token of the request that needs a person.
@@ -94,7 +103,7 @@ extension CloudKitEmulator {
         let expires = now + Self.signInLifetime * 1000
         let bytes =
             (0..<8).map { UInt8(truncatingIfNeeded: expires >> (56 - 8 * $0)) }
-            + SHA256.hash(data: Array(apiToken.utf8)).prefix(16)
+            + SHA256.hash(data: Array(apiToken.utf8)).prefix(16) + identifiers.next(8)
             + Array("\(environment.rawValue)/\(container)".utf8)
         return base64URL(bytes + webTokenKey.code(ofTicket: bytes))
     }
@@ -102,32 +111,51 @@ extension CloudKitEmulator {
     /// Reads what the address of a sign-in page carries.
     ///
     /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
-    /// - Returns: Who wants to know; `nil` for a ticket that is too old or was not made here.
+    /// - Returns: What the ticket stands for; `nil` for a ticket that is too old, was used, or was not made here.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func signInRequest(ofTicket ticket: String) throws -> SignInRequest? {
-        guard let bytes = bytes(ofBase64URL: ticket), bytes.count > 8 + 16 + 32 else { return nil }
-        let facts = Array(bytes.dropLast(32))
-        guard webTokenKey.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
-        guard facts.prefix(8).reduce(0, { $0 << 8 | Int64($1) }) > now else { return nil }
-        let address = String(decoding: facts.dropFirst(24), as: UTF8.self)
-            .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard address.count == 2, let environment = ContainerEnvironment(rawValue: String(address[0])) else {
-            return nil
+        guard let ticket = SignInTicket(ticket, key: webTokenKey), ticket.expires > now else { return nil }
+        let isUsed = try read { db in
+            try Row.fetchOne(
+                db,
+                sql: "SELECT 1 FROM used_sign_in_ticket WHERE nonce = ?",
+                arguments: [Data(ticket.nonce)]
+            ) != nil
         }
-        let container = String(address[1])
+        guard !isUsed else { return nil }
         let addresses = try read { db in
             try Row.fetchAll(
                 db,
                 sql: "SELECT token, url FROM sign_in_address WHERE container = ?",
-                arguments: [container]
+                arguments: [ticket.container]
             ).map { row -> (token: String, url: String) in (row[0], row[1]) }
         }
-        let chosen = addresses.first { SHA256.hash(data: Array($0.token.utf8)).prefix(16).elementsEqual(facts[8..<24]) }
+        let chosen = addresses.first {
+            SHA256.hash(data: Array($0.token.utf8)).prefix(16).elementsEqual(ticket.tokenDigest)
+        }
         return SignInRequest(
-            container: container,
-            environment: environment,
+            container: ticket.container,
+            environment: ticket.environment,
             callback: chosen.map { .redirect(to: $0.url) } ?? .postMessage
         )
+    }
+
+    /// Uses a ticket up: the page that it stands for has its answer.
+    ///
+    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
+    /// - Returns: Whether the ticket was good until now. Of several calls at the same time, one gets `true`.
+    /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
+    public func redeemSignInTicket(_ ticket: String) throws -> Bool {
+        let now = now
+        guard let ticket = SignInTicket(ticket, key: webTokenKey), ticket.expires > now else { return false }
+        return try write { db in
+            try db.execute(sql: "DELETE FROM used_sign_in_ticket WHERE expires <= ?", arguments: [now])
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO used_sign_in_ticket VALUES (?, ?)",
+                arguments: [Data(ticket.nonce), ticket.expires]
+            )
+            return db.changesCount == 1
+        }
     }
 
     /// Everybody who can sign in, by name.
@@ -148,6 +176,30 @@ extension CloudKitEmulator {
                 SignInCandidate(userRecordName: $0[0], givenName: $0[1], familyName: $0[2], emailAddress: $0[3])
             }
         }
+    }
+}
+
+/// What a ticket says: when it ends, for which API token, container and environment it is, and a number of its own.
+private struct SignInTicket {
+    let expires: Int64
+    let tokenDigest: [UInt8]
+    let nonce: [UInt8]
+    let environment: ContainerEnvironment
+    let container: String
+
+    /// Takes a ticket apart; `nil` for one that was not made here.
+    init?(_ text: String, key: WebAuthTokenKey) {
+        guard let bytes = bytes(ofBase64URL: text), bytes.count > 8 + 16 + 8 + 32 else { return nil }
+        let facts = Array(bytes.dropLast(32))
+        guard key.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
+        let address = String(decoding: facts.dropFirst(32), as: UTF8.self)
+            .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard address.count == 2, let environment = ContainerEnvironment(rawValue: String(address[0])) else { return nil }
+        self.environment = environment
+        container = String(address[1])
+        expires = facts.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+        tokenDigest = Array(facts[8..<24])
+        nonce = Array(facts[24..<32])
     }
 }
 

@@ -95,6 +95,7 @@ enum Tables {
         migrator.registerMigration("sign-in", migrate: SignInTables.make)
         migrator.registerMigration("environments", migrate: CredentialTables.separateEnvironments)
         migrator.registerMigration("user records", migrate: UserRecordTables.create)
+        migrator.registerMigration("tickets of one sign-in", migrate: SignInTables.makeUsedTickets)
         return migrator
     }
 }

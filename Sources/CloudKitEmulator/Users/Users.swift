@@ -112,7 +112,7 @@ extension CloudKitEmulator {
         }
     }
 
-    func userExists(_ name: String) throws(EmulatorError) -> Bool {
+    package func userExists(_ name: String) throws(EmulatorError) -> Bool {
         try read { db in
             try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT 1 FROM user WHERE name = ?"),

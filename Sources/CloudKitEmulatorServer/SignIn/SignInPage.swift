@@ -36,10 +36,9 @@ struct SignInPage {
             return Self.page(page, isHead: request.method == .head)
         case .post:
             let values = FormValues(String(decoding: form, as: UTF8.self))
-            guard let applicant = try emulator.signInRequest(ofTicket: values["oauth_token"] ?? "") else {
-                return outdated
-            }
-            return try finish(applicant, values)
+            let ticket = values["oauth_token"] ?? ""
+            guard let applicant = try emulator.signInRequest(ofTicket: ticket) else { return outdated }
+            return try finish(applicant, ticket: ticket, values)
         default:
             var response = HTTPResponse(status: .methodNotAllowed)
             response.headerFields[.allow] = "GET, HEAD, POST"
@@ -47,8 +46,19 @@ struct SignInPage {
         }
     }
 
-    private func finish(_ applicant: SignInRequest, _ values: FormValues) throws -> (HTTPResponse, HTTPBody?) {
+    private func finish(
+        _ applicant: SignInRequest,
+        ticket: String,
+        _ values: FormValues
+    ) throws -> (HTTPResponse, HTTPBody?) {
         let choice = values["user"] ?? "new"
+        guard try choice == "new" || choice == "nobody" || emulator.userExists(choice) else {
+            return Self.page(
+                SignInHTML.notice("There is no such person", "Go back and choose one of the list."),
+                status: .badRequest
+            )
+        }
+        guard try emulator.redeemSignInTicket(ticket) else { return outdated }
         if choice == "nobody" {
             return deliver([("errorMessage", "accessError")], to: applicant.callback, name: nil)
         }
@@ -59,20 +69,12 @@ struct SignInPage {
                 emailAddress: values["email_address"]
             )
             : choice
-        let token: String
-        do {
-            token = try emulator.issueWebAuthToken(
-                for: user,
-                container: applicant.container,
-                environment: applicant.environment,
-                keepsSignedIn: values["keep_signed_in"] != nil
-            )
-        } catch let error as EmulatorError where error.serverErrorCode == .notFound {
-            return Self.page(
-                SignInHTML.notice("There is no such person", "Go back and choose one of the list."),
-                status: .badRequest
-            )
-        }
+        let token = try emulator.issueWebAuthToken(
+            for: user,
+            container: applicant.container,
+            environment: applicant.environment,
+            keepsSignedIn: values["keep_signed_in"] != nil
+        )
         let name = try emulator.listSignInCandidates().first { $0.userRecordName == user }?.displayName
         return deliver([("ckWebAuthToken", token), ("ckSession", token)], to: applicant.callback, name: name ?? user)
     }
@@ -102,7 +104,7 @@ struct SignInPage {
         Self.page(
             SignInHTML.notice(
                 "This sign-in page is out of date",
-                "Its address is good for 15 minutes. Go back to the program and ask it to sign in again."
+                "Its address is good for one sign-in within 15 minutes. Go back to the program and ask it to sign in again."
             ),
             status: .badRequest
         )

@@ -46,7 +46,7 @@ struct EmulatorCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("sign-in-callback"),
         help: ArgumentHelp(
-            "Where the sign-in page sends the token: an address, or by a message to the window that opened it.",
+            "Where the sign-in page sends the token: to an http or https address, or else in a message to the window that opened it.",
             valueName: "url"
         )
     )
