@@ -33,7 +33,7 @@ extension RecordWriter {
         for (field, _) in request.fields {
             guard let value = content.fields[field], !value.assets.isEmpty else { continue }
             let present = old?.fields[field]?.assets ?? []
-            let place = AssetPlace(record: name, type: type, field: field)
+            let place = AssetPlace(record: name, isNamed: request.recordName != nil, type: type, field: field)
             let attached = try value.assets.map { asset in
                 try stored(asset, over: present, at: place, spending: &spent)
             }
@@ -46,8 +46,34 @@ extension RecordWriter {
         return spent
     }
 
+    /// The record name for a record that a request leaves unnamed: the one that its files were uploaded for.
+    ///
+    /// CloudKit JS uploads a file for a record without a name, does not copy the name of the upload token into the record, and saves
+    /// it without one. A name that the client chose for an upload goes before one that was made for it; among several, the first
+    /// field decides.
+    func recordName(ofUploadsFor request: Record) throws -> String? {
+        var madeName: String?
+        for receipt in request.fields.flatMap({ $0.value.plain.assets }).compactMap(\.receipt) {
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT record, is_name_made FROM asset_receipt
+                        WHERE receipt = ? AND zone = ? AND record IS NOT NULL AND expires > ?
+                        """
+                ),
+                arguments: [receipt, zone.id, now]
+            )
+            guard let row else { continue }
+            if row[1] == false { return row[0] }
+            madeName = madeName ?? row[0]
+        }
+        return madeName
+    }
+
     private struct AssetPlace {
         var record: String
+        /// Whether the request named the record.
+        var isNamed: Bool
         var type: String
         var field: String
     }
@@ -67,13 +93,16 @@ extension RecordWriter {
         }
         let row = try Row.fetchOne(
             db.cachedStatement(
-                sql: "SELECT file, zone, record, type, field FROM asset_receipt WHERE receipt = ? AND expires > ?"
+                sql: """
+                    SELECT file, zone, record, type, field, is_name_made FROM asset_receipt
+                    WHERE receipt = ? AND expires > ?
+                    """
             ),
             arguments: [receipt, now]
         )
         guard let row, let file = try AssetFile.fetch(row[0], db), zone.id == row[1],
-            row[2] ?? place.record == place.record, row[3] ?? place.type == place.type,
-            row[4] ?? place.field == place.field
+            row[2] ?? place.record == place.record || row[5] && !place.isNamed,
+            row[3] ?? place.type == place.type, row[4] ?? place.field == place.field
         else {
             throw EmulatorError.badRequest("the receipt of the asset for field '\(place.field)' is not valid")
         }

@@ -6,7 +6,8 @@ import GRDB
 ///   of one piece.
 /// - `asset_upload` is an address to which one file may be sent, for one field of one record.
 /// - `asset_receipt` is the right to attach a file. The receipt of an upload is good for that record and field, the one of a
-///   re-reference for any record of a zone.
+///   re-reference for any record of a zone. Where the upload named no record and got a made name (`is_name_made`), it is also good
+///   for a record that is saved without a name.
 /// - `asset_use` says which records hold which files. A file that nothing holds, and that no receipt stands for, is removed.
 enum AssetTables {
     static func create(in db: Database) throws {
@@ -31,6 +32,15 @@ enum AssetTables {
                     record INTEGER NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (record, file)
                 ) WITHOUT ROWID;
                 CREATE INDEX asset_use_file ON asset_use (file);
+                """
+        )
+    }
+
+    static func addMadeNames(in db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE asset_upload ADD COLUMN is_name_made INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE asset_receipt ADD COLUMN is_name_made INTEGER NOT NULL DEFAULT 0;
                 """
         )
     }

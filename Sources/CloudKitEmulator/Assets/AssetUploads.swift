@@ -27,7 +27,7 @@ public struct AssetUploadRequest: Hashable, Sendable {
 
 /// Where one file may be sent.
 public struct AssetUploadTicket: Hashable, Sendable {
-    /// The record that the file is for. The record must be saved under this name.
+    /// The record that the file is for. The record must be saved under this name, or without one, when it gets this name.
     public var recordName: String
     /// The field that the file is for.
     public var fieldName: String
@@ -100,12 +100,12 @@ extension CloudKitEmulator {
                 let token = identifiers.hex(24)
                 try db.execute(
                     sql: """
-                        INSERT INTO asset_upload (token, zone, record, type, field, is_private, expires)
-                        VALUES (?, ?, ?, ?, ?, ?, ?)
+                        INSERT INTO asset_upload (token, zone, record, type, field, is_private, expires, is_name_made)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
                         token, zone.id, name, request.recordType, request.fieldName, address.scope != .public,
-                        now + Int64(configuration.assets.uploadURLLifetime * 1000),
+                        now + Int64(configuration.assets.uploadURLLifetime * 1000), request.recordName == nil,
                     ]
                 )
                 return AssetUploadTicket(
@@ -193,8 +193,8 @@ extension CloudKitEmulator {
             )
             try db.execute(
                 sql: """
-                    INSERT INTO asset_receipt (receipt, file, zone, record, type, field, expires)
-                    SELECT ?, ?, zone, record, type, field, ? FROM asset_upload WHERE token = ?
+                    INSERT INTO asset_receipt (receipt, file, zone, record, type, field, expires, is_name_made)
+                    SELECT ?, ?, zone, record, type, field, ?, is_name_made FROM asset_upload WHERE token = ?
                     """,
                 arguments: [receipt, upload.file, expires, upload.token]
             )

@@ -149,7 +149,7 @@ extension CloudKitEmulator {
         if request.recordName == nil, demand.deletes || demand.presence == .present {
             throw EmulatorError.badRequest("recordName is required")
         }
-        let name = request.recordName ?? identifiers.uuid()
+        let name = try request.recordName ?? writer.recordName(ofUploadsFor: request) ?? identifiers.uuid()
         let row = try RecordRow.fetch(name, in: zone, db)
         guard request.recordType != Record.misspelledShareType else {
             throw EmulatorError(

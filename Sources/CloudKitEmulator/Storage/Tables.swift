@@ -96,6 +96,7 @@ enum Tables {
         migrator.registerMigration("environments", migrate: CredentialTables.separateEnvironments)
         migrator.registerMigration("user records", migrate: UserRecordTables.create)
         migrator.registerMigration("tickets of one sign-in", migrate: SignInTables.makeUsedTickets)
+        migrator.registerMigration("made names of uploads") { db in try AssetTables.addMadeNames(in: db) }
         return migrator
     }
 }

@@ -4321,8 +4321,10 @@ extension Operations {
     /// The first of three steps. It returns one upload address per token, in order, valid for 15 minutes. The second
     /// step is a POST of the file's raw bytes to that address, on another host and without CloudKit credentials,
     /// answered with an `UploadAssetResponse`; failures there are bare HTTP statuses. The third is a save of the
-    /// record with the returned dictionary as field value. Evidence: archived reference, CloudKit JS; failures:
-    /// observed live. An unknown type or field gives BAD_REQUEST according to peer clients. Use on the shared
+    /// record with the returned dictionary as field value, under the record name of the token. CloudKit JS saves a
+    /// record that had no name still without one; that it gets the name of the token then is inferred. Evidence:
+    /// archived reference, CloudKit JS; failures: observed live. An unknown type or field gives BAD_REQUEST according
+    /// to peer clients. Use on the shared
     /// database is unconfirmed.
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.

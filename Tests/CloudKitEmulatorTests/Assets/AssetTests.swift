@@ -236,6 +236,43 @@ struct AssetTests {
         #expect(try world.modify(.photo(.create, "D", late)) == ["D! \(invalid)"])
     }
 
+    /// What CloudKit JS does: it uploads a file for a record without a name, and saves the record still without one.
+    @Test func aRecordWithoutANameTakesTheNameOfItsUpload() throws {
+        let world = try World()
+        let ticket = try world.ticket(for: "photo", named: nil)
+        let asset = try world.receive(picture, at: ticket)
+        #expect(
+            try world.modify(.photo(.create, "other", asset))
+                == ["other! BAD_REQUEST the receipt of the asset for field 'photo' is not valid"]
+        )
+        #expect(try world.modify(.note(.create, nil, ["photo": .asset(asset)]))[0].hasPrefix("\(ticket.recordName)@1 "))
+        #expect(try world.download(try world.record(ticket.recordName).fields["photo"]?.assetValue) == picture)
+
+        let named = try world.ticket(for: "photo", named: "A")
+        let second = try world.receive(picture, at: named)
+        #expect(try world.modify(.note(.forceUpdate, nil, ["photo": .asset(second)]))[0].hasPrefix("A@"))
+    }
+
+    @Test func theFilesOfARecordWithoutANameMeetInOneRecord() throws {
+        let world = try World()
+        let tickets = try ["photo", "album", "album"].map { try world.ticket(for: $0, named: nil) }
+        let assets = try tickets.enumerated().map { try world.receive([UInt8($0)], at: $1) }
+        let fields: CloudKitModel.Record.Fields = [
+            "photo": .asset(assets[0]), "album": .assetList([assets[1], assets[2]]),
+        ]
+        #expect(try world.modify(.note(.create, nil, fields))[0].hasPrefix("\(tickets[0].recordName)@1 "))
+        let record = try world.record(tickets[0].recordName)
+        #expect(try world.download(record.fields["photo"]?.assetValue) == [0])
+        #expect(try record.fields["album"]?.assets.map { try world.download($0) } == [[1], [2]])
+        // Uploads for two records that were named stay apart.
+        let one = try world.upload(picture, for: "photo", named: "A")
+        let two = try world.upload(picture, for: "album", named: "B")
+        #expect(
+            try world.modify(.note(.create, nil, ["photo": .asset(one), "album": .assetList([two])]))
+                == ["?! BAD_REQUEST the receipt of the asset for field 'album' is not valid"]
+        )
+    }
+
     @Test func whatWasReadCanBeWrittenBackToItsFieldAndNowhereElse() throws {
         let world = try World()
         try world.modify(.photo(.create, "A", try world.upload(picture, for: "photo", named: "A")))

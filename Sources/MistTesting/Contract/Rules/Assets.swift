@@ -165,6 +165,23 @@ let assetRules: [ContractRule] = [
             .expectRecords([.failure("a", "BAD_REQUEST")])
         try await session.modify([.create("a", ["photo": asset])], in: zone).expectNames(["a"])
     },
+    ContractRule(413, "a file that was uploaded for a record without a name is saved in one without a name", "J") {
+        session in
+        let zone = try await session.makeZone()
+        let asset = try await session.uploaded(picture, for: "photo", named: nil, in: zone)
+        let saved = try await session.modify([.create(nil, ["photo": .typed(asset, "ASSETID")])], in: zone)
+        let file = try await session.fetch(try saved.text("records", "0", "fields", "photo", "value", "downloadURL"))
+        try file.require(file.bytes == picture, "the \(picture.count) bytes")
+    },
+    ContractRule(413, "a record without a name takes the name that its upload got", "I") { session in
+        let zone = try await session.makeZone()
+        let token: JSONValue = ["recordType": .string(noteType), "fieldName": "photo"]
+        let ticket = try await session.post("assets/upload", session.uploads([token], in: zone), in: zone)
+        let file = try await session.fetch(try ticket.text("tokens", "0", "url"), method: .post, body: picture)
+        let photo = Field.typed(file.body?["singleFile"] ?? .null, "ASSETID")
+        try await session.modify([.create(nil, ["photo": photo])], in: zone)
+            .expectNames([try ticket.text("tokens", "0", "recordName")])
+    },
     ContractRule(411, "a re-referenced asset goes into another record without its bytes", "AJ") { session in
         let zone = try await session.makeZone()
         _ = try await session.savedAsset(picture, named: "a", in: zone)
@@ -217,13 +234,12 @@ extension ContractSession {
     fileprivate func upload(
         _ bytes: [UInt8],
         for field: String,
-        named name: String,
+        named name: String?,
         in place: Place
     ) async throws -> ContractReply {
-        let token: JSONValue = [
-            "recordName": .string(name), "recordType": .string(noteType), "fieldName": .string(field),
-        ]
-        let reply = try await post("assets/upload", uploads([token], in: place), in: place)
+        var token: [String: JSONValue] = ["recordType": .string(noteType), "fieldName": .string(field)]
+        token["recordName"] = name.map(JSONValue.string)
+        let reply = try await post("assets/upload", uploads([.object(token)], in: place), in: place)
         return try await fetch(try reply.text("tokens", "0", "url"), method: .post, body: bytes)
     }
 
@@ -231,7 +247,7 @@ extension ContractSession {
     fileprivate func uploaded(
         _ bytes: [UInt8],
         for field: String,
-        named name: String,
+        named name: String?,
         in place: Place
     ) async throws -> JSONValue {
         let reply = try await upload(bytes, for: field, named: name, in: place)
