@@ -175,6 +175,14 @@ extension EmulatorConfiguration {
             case exists
         }
 
+        /// What answers `users/caller` and `users/current` with a server-to-server key.
+        public enum ServerKeyAsCaller: Hashable, Sendable {
+            /// The user record name in which the key writes records, and no name.
+            case answered
+            /// `AUTHENTICATION_FAILED`.
+            case refused
+        }
+
         /// What `users/discover` says of those whom it does not find.
         public enum UsersNotFound: Hashable, Sendable {
             /// Nothing.
@@ -245,6 +253,9 @@ extension EmulatorConfiguration {
         /// The code for a record of more than ``Limits-swift.struct/recordSize`` bytes. Default: `LIMIT_EXCEEDED`, as in Apple's framework;
         /// no source says what the service answers.
         public var oversizedRecord = ServerErrorCode(rawValue: "LIMIT_EXCEEDED")
+        /// `users/caller` and `users/current` with a server-to-server key. Default: ``ServerKeyAsCaller/answered``: Apple's sample
+        /// for Node begins with `setUpAuth()`, which asks `users/caller`, and goes on with what it gets; a live note says 401.
+        public var serverKeyAsCaller = ServerKeyAsCaller.answered
         /// The code for a share of a record that does not exist; its reason is known. Default: `BAD_REQUEST`.
         public var shareOfMissingRecord = ServerErrorCode.badRequest
         /// The code of a short GUID that no share has. Default: `NOT_FOUND`.

@@ -40,7 +40,7 @@ struct AuthenticationTests {
                     "serverKey public 200",
                     "serverKey private 401 AUTHENTICATION_FAILED Authentication failed",
                     "serverKey shared 401 AUTHENTICATION_FAILED Authentication failed",
-                    "serverKey users/caller 401 AUTHENTICATION_FAILED Authentication failed",
+                    "serverKey users/caller 200",
                 ]
             )
         }

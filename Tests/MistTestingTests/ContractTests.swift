@@ -40,6 +40,7 @@ struct ContractTests {
         configuration.unsettled.listMemberBeginsWith = .firstMember
         configuration.unsettled.createExistingZone = .exists
         configuration.unsettled.serverKeyOnPrivateDatabase = .accessDenied
+        configuration.unsettled.serverKeyAsCaller = .refused
         configuration.webAuthTokens.rejection = .authenticationFailed
         try await withCloudKitEmulator(configuration: configuration) { emulator in
             let target = try emulator.contractTarget()

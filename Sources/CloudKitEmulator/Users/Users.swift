@@ -75,9 +75,12 @@ extension CloudKitEmulator {
 
     /// Who asks (`users/caller`): one flat identity.
     ///
-    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a
-    ///   server-to-server key (observed live).
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user; `AUTHENTICATION_FAILED` for a
+    ///   server-to-server key where ``EmulatorConfiguration/Unsettled/serverKeyAsCaller`` says so.
     public func fetchCaller(as caller: Caller) throws -> UserIdentity {
+        if case .serverKey = caller, configuration.unsettled.serverKeyAsCaller == .answered {
+            return UserIdentity(userRecordName: caller.userRecordName)
+        }
         let person = try signedInPerson(caller)
         return UserIdentity(
             userRecordName: person.userRecordName,

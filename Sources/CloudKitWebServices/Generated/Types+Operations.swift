@@ -2405,7 +2405,9 @@ extension Operations {
     ///
     /// Answers with one flat user identity (CloudKit JS, peer clients), not with the list that the archived reference
     /// prints. The documented database is `public`; the private one answers, too (observed live). Names are present
-    /// when the user allows it. A server-to-server key is refused with 401 AUTHENTICATION_FAILED (observed live).
+    /// when the user allows it. With a server-to-server key it is unconfirmed: Apple's sample for Node begins with this
+    /// request, and another client shows it answered, with the user record name of the key; one live note has 401
+    /// AUTHENTICATION_FAILED.
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
     package enum FetchCaller {

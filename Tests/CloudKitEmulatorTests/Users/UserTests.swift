@@ -19,11 +19,21 @@ struct UserTests {
     @Test func withoutAUserThereIsNoCaller() throws {
         let world = try World()
         let required = "AUTHENTICATION_REQUIRED request needs authorization"
-        let failed = "AUTHENTICATION_FAILED Authentication failed"
         #expect(refusal { try world.emulator.fetchCaller(as: .anonymous) } == required)
         #expect(refusal { try world.emulator.fetchCurrentUser(as: .anonymous) } == required)
-        #expect(refusal { try world.emulator.fetchCaller(as: .serverKey(keyID: "k")) } == failed)
-        #expect(refusal { try world.emulator.fetchCurrentUser(as: .serverKey(keyID: "k")) } == failed)
+    }
+
+    /// Apple's sample for Node begins by asking who its key is.
+    @Test func aServerKeyIsTheDeveloperInWhoseNameItWrites() throws {
+        let world = try World()
+        let key = Caller.serverKey(keyID: "k")
+        let name = try #require(key.userRecordName)
+        #expect(text(try world.emulator.fetchCaller(as: key)) == #"{"userRecordName":"\#(name)"}"#)
+        #expect(try world.emulator.fetchCurrentUser(as: key) == CurrentUser(userRecordName: name))
+        let strict = try World { $0.unsettled.serverKeyAsCaller = .refused }
+        let failed = "AUTHENTICATION_FAILED Authentication failed"
+        #expect(refusal { try strict.emulator.fetchCaller(as: key) } == failed)
+        #expect(refusal { try strict.emulator.fetchCurrentUser(as: key) } == failed)
     }
 
     @Test func aUserCanBeMadeUnderAGivenName() throws {
