@@ -11,7 +11,7 @@ extension EndpointHandlers {
         let page = try emulator.fetchDatabaseChanges(
             since: request.syncToken,
             in: DatabaseAddress(input.path),
-            resultsLimit: request.resultsLimit,
+            resultsLimit: request.resultsLimit?.count,
             as: caller
         )
         let reply = Components.Schemas.FetchDatabaseChangesResponse(
@@ -50,7 +50,7 @@ extension ZoneChangesRequest {
             desiredKeys: zone.desiredKeys ?? defaults.desiredKeys,
             numbersAsStrings: zone.numbersAsStrings ?? zone.numberAsStrings
                 ?? defaults.numbersAsStrings ?? defaults.numberAsStrings ?? false,
-            resultsLimit: zone.resultsLimit ?? defaults.resultsLimit,
+            resultsLimit: (zone.resultsLimit ?? defaults.resultsLimit)?.count,
             desiredRecordTypes: zone.desiredRecordTypes ?? defaults.desiredRecordTypes
         )
     }

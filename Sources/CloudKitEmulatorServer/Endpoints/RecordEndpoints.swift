@@ -11,7 +11,7 @@ extension EndpointHandlers {
             in: DatabaseAddress(input.path),
             zoneID: request.zoneID,
             zoneWide: request.zoneWide ?? false,
-            resultsLimit: request.resultsLimit,
+            resultsLimit: request.resultsLimit?.count,
             continuationMarker: request.continuationMarker,
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings ?? false,
@@ -75,7 +75,7 @@ extension EndpointHandlers {
                 syncToken: request.syncToken,
                 desiredKeys: request.desiredKeys,
                 numbersAsStrings: request.numbersAsStrings ?? false,
-                resultsLimit: request.resultsLimit
+                resultsLimit: request.resultsLimit?.count
             ),
             in: DatabaseAddress(input.path),
             as: caller

@@ -44,7 +44,7 @@ extension EndpointHandlers {
         let page = try emulator.fetchZoneListChanges(
             since: request.metaSyncToken,
             in: DatabaseAddress(input.path),
-            resultsLimit: request.resultsLimit,
+            resultsLimit: request.resultsLimit?.count,
             as: caller
         )
         let reply = Components.Schemas.FetchZoneListChangesResponse(

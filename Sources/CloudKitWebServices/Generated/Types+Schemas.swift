@@ -175,6 +175,8 @@ extension Components.Schemas {
     package typealias QueryFilter = CloudKitModel.QueryFilter
     /// An order of the results. Evidence: archived reference.
     package typealias QuerySort = CloudKitModel.QuerySort
+    /// The most items that a reply may hold: a whole number. CloudKit JS also sends one as text, as it was given to it. Evidence: archived reference, CloudKit JS.
+    package typealias ResultsLimit = CloudKitModel.ResultsLimit
     /// Evidence: archived reference, except where said.
     package struct QueryRecordsRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         package var query: Components.Schemas.RecordQuery
@@ -183,7 +185,7 @@ extension Components.Schemas {
         /// Whether to ask all zones; without effect beside a `zoneID`. Private and shared databases only (observed live).
         package var zoneWide: Swift.Bool?
         /// The most records to return; more than 200 counts as 200. Evidence: observed live.
-        package var resultsLimit: Swift.Int?
+        package var resultsLimit: Components.Schemas.ResultsLimit?
         /// The fields to return; all when absent, none when empty. Names of system fields do no harm (recorded).
         package var desiredKeys: [Swift.String]?
         /// The marker of the page before. Opaque.
@@ -195,7 +197,7 @@ extension Components.Schemas {
             query: Components.Schemas.RecordQuery,
             zoneID: Components.Schemas.ZoneID? = nil,
             zoneWide: Swift.Bool? = nil,
-            resultsLimit: Swift.Int? = nil,
+            resultsLimit: Components.Schemas.ResultsLimit? = nil,
             desiredKeys: [Swift.String]? = nil,
             continuationMarker: Swift.String? = nil,
             numbersAsStrings: Swift.Bool? = nil
@@ -214,7 +216,7 @@ extension Components.Schemas {
             var v0: Components.Schemas.RecordQuery? = nil
             var v1: Components.Schemas.ZoneID? = nil
             var v2: Swift.Bool? = nil
-            var v3: Swift.Int? = nil
+            var v3: Components.Schemas.ResultsLimit? = nil
             var v4: [Swift.String]? = nil
             var v5: Swift.String? = nil
             var v6: Swift.Bool? = nil
@@ -229,7 +231,7 @@ extension Components.Schemas {
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
-                    reader.readInt(optional: &v3)
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
                 case 4:
                     reader.readMember(optional: &v4)
                 case 5:
@@ -258,7 +260,7 @@ extension Components.Schemas {
             writer.member("desiredKeys", value: self.desiredKeys)
             writer.member("numbersAsStrings", bool: self.numbersAsStrings)
             writer.member("query", value: self.query, { (value: Components.Schemas.RecordQuery, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
-            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("resultsLimit", value: self.resultsLimit, { (value: Components.Schemas.ResultsLimit, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("zoneWide", bool: self.zoneWide)
             writer.endObject()
@@ -586,7 +588,7 @@ extension Components.Schemas {
         /// The token of the last reply; from the start when absent.
         package var syncToken: Swift.String?
         /// The most records to return; more than 200 counts as 200.
-        package var resultsLimit: Swift.Int?
+        package var resultsLimit: Components.Schemas.ResultsLimit?
         /// The fields to return; all when absent.
         package var desiredKeys: [Swift.String]?
         /// Whether numbers come back as strings.
@@ -595,7 +597,7 @@ extension Components.Schemas {
         package init(
             zoneID: Components.Schemas.ZoneID,
             syncToken: Swift.String? = nil,
-            resultsLimit: Swift.Int? = nil,
+            resultsLimit: Components.Schemas.ResultsLimit? = nil,
             desiredKeys: [Swift.String]? = nil,
             numbersAsStrings: Swift.Bool? = nil
         ) {
@@ -610,7 +612,7 @@ extension Components.Schemas {
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: Swift.String? = nil
-            var v2: Swift.Int? = nil
+            var v2: Components.Schemas.ResultsLimit? = nil
             var v3: [Swift.String]? = nil
             var v4: Swift.Bool? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
@@ -622,7 +624,7 @@ extension Components.Schemas {
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
-                    reader.readInt(optional: &v2)
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
                 case 3:
                     reader.readMember(optional: &v3)
                 case 4:
@@ -645,7 +647,7 @@ extension Components.Schemas {
             writer.beginObject()
             writer.member("desiredKeys", value: self.desiredKeys)
             writer.member("numbersAsStrings", bool: self.numbersAsStrings)
-            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("resultsLimit", value: self.resultsLimit, { (value: Components.Schemas.ResultsLimit, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("syncToken", string: self.syncToken)
             writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
@@ -715,9 +717,9 @@ extension Components.Schemas {
         /// The database's token of the last reply; all zones when absent.
         package var syncToken: Swift.String?
         /// The most zones to return. Evidence: archived reference; CloudKit JS never sends it.
-        package var resultsLimit: Swift.Int?
+        package var resultsLimit: Components.Schemas.ResultsLimit?
         /// Creates a `FetchDatabaseChangesRequest`.
-        package init(syncToken: Swift.String? = nil, resultsLimit: Swift.Int? = nil) {
+        package init(syncToken: Swift.String? = nil, resultsLimit: Components.Schemas.ResultsLimit? = nil) {
             self.syncToken = syncToken
             self.resultsLimit = resultsLimit
         }
@@ -725,14 +727,14 @@ extension Components.Schemas {
         private static let __keys: StreamingJSON.JSONKeys = .init("syncToken", "resultsLimit")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
-            var v1: Swift.Int? = nil
+            var v1: Components.Schemas.ResultsLimit? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
                     reader.readString(optional: &v0)
                 case 1:
-                    reader.readInt(optional: &v1)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
                 default:
                     reader.skipMember()
                 }
@@ -743,7 +745,7 @@ extension Components.Schemas {
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
-            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("resultsLimit", value: self.resultsLimit, { (value: Components.Schemas.ResultsLimit, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("syncToken", string: self.syncToken)
             writer.endObject()
         }
@@ -807,7 +809,7 @@ extension Components.Schemas {
         /// Whether the newest changes come first.
         package var reverse: Swift.Bool?
         /// The most records a zone; more than 200 counts as 200.
-        package var resultsLimit: Swift.Int?
+        package var resultsLimit: Components.Schemas.ResultsLimit?
         /// The fields to return; all when absent.
         package var desiredKeys: [Swift.String]?
         /// The record types to return; all when absent.
@@ -821,7 +823,7 @@ extension Components.Schemas {
             zones: [Components.Schemas.ZoneChangesRequest],
             syncToken: Swift.String? = nil,
             reverse: Swift.Bool? = nil,
-            resultsLimit: Swift.Int? = nil,
+            resultsLimit: Components.Schemas.ResultsLimit? = nil,
             desiredKeys: [Swift.String]? = nil,
             desiredRecordTypes: [Swift.String]? = nil,
             numbersAsStrings: Swift.Bool? = nil,
@@ -842,7 +844,7 @@ extension Components.Schemas {
             var v0: [Components.Schemas.ZoneChangesRequest]? = nil
             var v1: Swift.String? = nil
             var v2: Swift.Bool? = nil
-            var v3: Swift.Int? = nil
+            var v3: Components.Schemas.ResultsLimit? = nil
             var v4: [Swift.String]? = nil
             var v5: [Swift.String]? = nil
             var v6: Swift.Bool? = nil
@@ -858,7 +860,7 @@ extension Components.Schemas {
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
-                    reader.readInt(optional: &v3)
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
                 case 4:
                     reader.readMember(optional: &v4)
                 case 5:
@@ -890,7 +892,7 @@ extension Components.Schemas {
             writer.member("desiredRecordTypes", value: self.desiredRecordTypes)
             writer.member("numberAsStrings", bool: self.numberAsStrings)
             writer.member("numbersAsStrings", bool: self.numbersAsStrings)
-            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("resultsLimit", value: self.resultsLimit, { (value: Components.Schemas.ResultsLimit, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("reverse", bool: self.reverse)
             writer.member("syncToken", string: self.syncToken)
             writer.member("zones", value: self.zones)
@@ -905,7 +907,7 @@ extension Components.Schemas {
         /// Whether the newest changes come first.
         package var reverse: Swift.Bool?
         /// The most records; more than 200 counts as 200.
-        package var resultsLimit: Swift.Int?
+        package var resultsLimit: Components.Schemas.ResultsLimit?
         /// The fields to return; all when absent.
         package var desiredKeys: [Swift.String]?
         /// The record types to return (CloudKit JS; the archived page speaks of names). Seen to be unreliable: other types came back (observed live).
@@ -919,7 +921,7 @@ extension Components.Schemas {
             zoneID: Components.Schemas.ZoneID,
             syncToken: Swift.String? = nil,
             reverse: Swift.Bool? = nil,
-            resultsLimit: Swift.Int? = nil,
+            resultsLimit: Components.Schemas.ResultsLimit? = nil,
             desiredKeys: [Swift.String]? = nil,
             desiredRecordTypes: [Swift.String]? = nil,
             numbersAsStrings: Swift.Bool? = nil,
@@ -940,7 +942,7 @@ extension Components.Schemas {
             var v0: Components.Schemas.ZoneID? = nil
             var v1: Swift.String? = nil
             var v2: Swift.Bool? = nil
-            var v3: Swift.Int? = nil
+            var v3: Components.Schemas.ResultsLimit? = nil
             var v4: [Swift.String]? = nil
             var v5: [Swift.String]? = nil
             var v6: Swift.Bool? = nil
@@ -956,7 +958,7 @@ extension Components.Schemas {
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
-                    reader.readInt(optional: &v3)
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
                 case 4:
                     reader.readMember(optional: &v4)
                 case 5:
@@ -988,7 +990,7 @@ extension Components.Schemas {
             writer.member("desiredRecordTypes", value: self.desiredRecordTypes)
             writer.member("numberAsStrings", bool: self.numberAsStrings)
             writer.member("numbersAsStrings", bool: self.numbersAsStrings)
-            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("resultsLimit", value: self.resultsLimit, { (value: Components.Schemas.ResultsLimit, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.member("reverse", bool: self.reverse)
             writer.member("syncToken", string: self.syncToken)
             writer.member("zoneID", value: self.zoneID, { (value: Components.Schemas.ZoneID, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
@@ -1320,9 +1322,9 @@ extension Components.Schemas {
         /// The token of the last reply; all zones when absent.
         package var metaSyncToken: Swift.String?
         /// The most zones to return.
-        package var resultsLimit: Swift.Int?
+        package var resultsLimit: Components.Schemas.ResultsLimit?
         /// Creates a `FetchZoneListChangesRequest`.
-        package init(metaSyncToken: Swift.String? = nil, resultsLimit: Swift.Int? = nil) {
+        package init(metaSyncToken: Swift.String? = nil, resultsLimit: Components.Schemas.ResultsLimit? = nil) {
             self.metaSyncToken = metaSyncToken
             self.resultsLimit = resultsLimit
         }
@@ -1330,14 +1332,14 @@ extension Components.Schemas {
         private static let __keys: StreamingJSON.JSONKeys = .init("metaSyncToken", "resultsLimit")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.String? = nil
-            var v1: Swift.Int? = nil
+            var v1: Components.Schemas.ResultsLimit? = nil
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
                     reader.readString(optional: &v0)
                 case 1:
-                    reader.readInt(optional: &v1)
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
                 default:
                     reader.skipMember()
                 }
@@ -1349,7 +1351,7 @@ extension Components.Schemas {
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
             writer.member("metaSyncToken", string: self.metaSyncToken)
-            writer.member("resultsLimit", int: self.resultsLimit)
+            writer.member("resultsLimit", value: self.resultsLimit, { (value: Components.Schemas.ResultsLimit, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
     }

@@ -56,7 +56,7 @@ extension CloudKitDatabase {
             let reply = try await service.page(of: "fetchDatabaseChanges", since: token?.text) { client in
                 let response = try await client.fetchDatabaseChanges(
                     path: path,
-                    body: .json(.init(syncToken: token?.text, resultsLimit: pageSize))
+                    body: .json(.init(syncToken: token?.text, resultsLimit: pageSize.map(ResultsLimit.init(count:))))
                 ).ok
                 return (try response.body.json, response.headers.xAppleRequestUUID)
             }

@@ -76,7 +76,7 @@ extension CloudKitDatabase {
                         .init(
                             zoneID: zone,
                             syncToken: token?.text,
-                            resultsLimit: pageSize,
+                            resultsLimit: pageSize.map(ResultsLimit.init(count:)),
                             desiredKeys: desiredKeys,
                             numbersAsStrings: numbersAsStrings || self.numbersAsStrings ? true : nil
                         )
@@ -124,7 +124,9 @@ extension CloudKitDatabase {
                 let response = try await client.fetchZoneListChanges(
                     path: path,
                     // The page's prose once says syncToken, which is ignored without a word (observed live).
-                    body: .json(.init(metaSyncToken: token?.text, resultsLimit: pageSize))
+                    body: .json(
+                        .init(metaSyncToken: token?.text, resultsLimit: pageSize.map(ResultsLimit.init(count:)))
+                    )
                 ).ok
                 return (try response.body.json, response.headers.xAppleRequestUUID)
             }

@@ -124,7 +124,7 @@ struct ZoneChangesOptions: Sendable {
             zoneID: zone,
             syncToken: token?.text,
             reverse: newestFirst ? true : nil,
-            resultsLimit: pageSize,
+            resultsLimit: pageSize.map(ResultsLimit.init(count:)),
             desiredKeys: desiredKeys,
             desiredRecordTypes: desiredRecordTypes,
             numbersAsStrings: numbersAsStrings ? true : nil

@@ -128,7 +128,8 @@ extension CloudKitDatabase {
                             query: recordQuery,
                             zoneID: zoneWide ? nil : zone,
                             zoneWide: zoneWide ? true : nil,
-                            resultsLimit: resultsLimit(pageSize: pageSize, remaining: remaining),
+                            resultsLimit: resultsLimit(pageSize: pageSize, remaining: remaining)
+                                .map(ResultsLimit.init(count:)),
                             desiredKeys: desiredKeys,
                             continuationMarker: marker,
                             numbersAsStrings: numbersAsStrings ? true : nil

@@ -35,6 +35,16 @@ let pagingRules: [ContractRule] = [
                 .expect(.including(["records": .elements(size), "continuationMarker": .text]))
         }
     },
+    ContractRule(351, "a resultsLimit that is a number in text is a limit, or refused", "JU") { session in
+        let zone = try await session.makeZone()
+        try await session.save(["a", "b", "c"].map { .create($0) }, in: zone)
+        let reply = try await session.query(in: zone, ["resultsLimit": "2"])
+        if reply.status == 200 {
+            try reply.expect(.including(["records": .elements(2), "continuationMarker": .text]))
+        } else {
+            try reply.expectError("BAD_REQUEST")
+        }
+    },
     ContractRule(351, "a resultsLimit below one is refused, or taken as none", "U") {
         session in
         let zone = try await session.makeZone()

@@ -1,0 +1,37 @@
+package import StreamingJSON
+
+/// The most items that a reply may hold, `resultsLimit`.
+///
+/// It is written as a number. CloudKit JS sends the text `"3"` where its caller gave one, so that is read as well.
+package struct ResultsLimit: JSONBackedCodable, Hashable, Sendable {
+    /// The number of items.
+    package var count: Int
+
+    /// Makes a limit.
+    package init(count: Int) {
+        self.count = count
+    }
+
+    /// Reads a whole number, or one in a string.
+    package init(json reader: inout JSONReader) throws(JSONError) {
+        guard try reader.peekKind() == .string else {
+            count = try reader.readInteger()
+            return
+        }
+        let text = try reader.readString()
+        guard let count = Int(text) else {
+            throw reader.error(.invalidValue, "expected a whole number, found \"\(text)\"")
+        }
+        self.count = count
+    }
+
+    /// Writes the number.
+    package func write(json writer: inout JSONWriter) {
+        writer.write(count)
+    }
+}
+
+extension ResultsLimit: ExpressibleByIntegerLiteral {
+    /// Makes a limit of a literal.
+    package init(integerLiteral value: Int) { self.init(count: value) }
+}
