@@ -207,6 +207,14 @@ extension EmulatorConfiguration {
             case sameTypeAndEvents
         }
 
+        /// What `tokens/register` answers.
+        public enum DeviceTokenRegistration: Hashable, Sendable {
+            /// The three keys of `tokens/create`.
+            case answersToken
+            /// An object without keys.
+            case answersNothing
+        }
+
         /// How pushes number the databases (`dbs`).
         public enum DatabaseNumbers: Hashable, Sendable {
             /// 1 public, 2 private, 3 shared, as native samples have it.
@@ -280,6 +288,9 @@ extension EmulatorConfiguration {
         public var deviceTokensNeedRegistration = false
         /// Whether `tokens/create` and `tokens/register` insist on `clientId`. Default: they do, as a peer's test has it.
         public var deviceTokensNeedClientID = true
+        /// The reply of `tokens/register`. Default: ``DeviceTokenRegistration/answersToken``: CloudKit JS reads token and courier of
+        /// it, and waits for no pushes without them.
+        public var deviceTokenRegistration = DeviceTokenRegistration.answersToken
         /// The numbers of databases in pushes. Default: ``DatabaseNumbers/fromOne``.
         public var databaseNumbersInPushes = DatabaseNumbers.fromOne
 

@@ -107,6 +107,35 @@ struct CourierTests {
         }
     }
 
+    /// CloudKit JS reads the same three keys of both replies, and waits for pushes where the later one says.
+    @Test func aRegisteredTokenIsAnsweredLikeAMadeOne() async throws {
+        try await withCloudKitEmulator { emulator in
+            let made = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
+            let token = try #require(made.json["apnsToken"]?.stringValue)
+            let registered = try await emulator.device(
+                "tokens/register",
+                #"{"apnsEnvironment":"development","apnsToken":"\#(token)","clientId":"c"}"#
+            )
+            #expect(registered.status == 200)
+            #expect(registered.json == made.json)
+            #expect(made.json.objectValue?.keys.sorted() == ["apnsEnvironment", "apnsToken", "webcourierURL"])
+
+            // A token that Apple's push service gave has a courier as well, and keeps it.
+            let native = #"{"apnsEnvironment":"development","apnsToken":"bmF0aXZl","clientId":"c"}"#
+            let first = try await emulator.device("tokens/register", native)
+            #expect(first.json["apnsToken"] == "bmF0aXZl")
+            #expect(try await emulator.device("tokens/register", native).json == first.json)
+            let address = try #require(first.json["webcourierURL"]?.stringValue.flatMap(URL.init(string:)))
+            #expect(first.json["webcourierURL"] != made.json["webcourierURL"])
+            try await subscribe(emulator)
+            try await save("a", in: emulator)
+            #expect(try await emulator.send(.get, address.path(), as: .nobody).json["ck"]?["qry"]?["rid"] == "a")
+            // The client's own token is still the one that was made for it.
+            let again = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
+            #expect(again.json == made.json)
+        }
+    }
+
     @Test func aServerThatStopsEndsTheRequestsThatWait() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let rules = try CloudKitEmulator()

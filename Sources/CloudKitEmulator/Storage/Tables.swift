@@ -97,6 +97,7 @@ enum Tables {
         migrator.registerMigration("user records", migrate: UserRecordTables.create)
         migrator.registerMigration("tickets of one sign-in", migrate: SignInTables.makeUsedTickets)
         migrator.registerMigration("made names of uploads") { db in try AssetTables.addMadeNames(in: db) }
+        migrator.registerMigration("made device tokens", migrate: SubscriptionTables.addMadeTokens)
         return migrator
     }
 }

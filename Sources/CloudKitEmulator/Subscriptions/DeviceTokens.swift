@@ -52,7 +52,7 @@ extension CloudKitEmulator {
                 db,
                 sql: """
                     SELECT token, courier FROM device_token
-                    WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND courier IS NOT NULL
+                    WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND is_made
                     """,
                 arguments: [ground.container, owner, apnsEnvironment, clientID]
             )
@@ -66,8 +66,8 @@ extension CloudKitEmulator {
             )
             try db.execute(
                 sql: """
-                    INSERT INTO device_token (container, owner, apns_environment, client, token, courier)
-                    VALUES (?, ?, ?, ?, ?, ?)
+                    INSERT INTO device_token (container, owner, apns_environment, client, token, courier, is_made)
+                    VALUES (?, ?, ?, ?, ?, ?, 1)
                     """,
                 arguments: [
                     ground.container, owner, apnsEnvironment, clientID, token.apnsToken, token.courierID,
@@ -80,8 +80,10 @@ extension CloudKitEmulator {
     /// Registers a push token (`tokens/register`): one of ``createDeviceToken(in:_:apnsEnvironment:clientID:as:)``, or one
     /// that a device got from Apple's push service, whose pushes ``takePushes(forDeviceToken:)`` gives.
     ///
+    /// - Returns: The token, and where to wait for its pushes: the same each time. A token of Apple's push service has a courier, too.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a
     ///   client's name; `AUTHENTICATION_REQUIRED` without a user.
+    @discardableResult
     public func registerDeviceToken(
         _ apnsToken: String,
         in container: String,
@@ -89,20 +91,28 @@ extension CloudKitEmulator {
         apnsEnvironment: String,
         clientID: String?,
         as caller: Caller
-    ) throws {
+    ) throws -> IssuedDeviceToken {
         let owner = try subscriber(caller)
         try check(apnsEnvironment, clientID)
         guard !apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
-        try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
-            try db.execute(
+        return try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
+            let newCourierID = identifiers.hex(16)
+            let courierID = try String.fetchOne(
+                db,
                 sql: """
-                    INSERT INTO device_token (container, owner, apns_environment, client, token, registered)
-                    VALUES (?, ?, ?, ?, ?, 1)
+                    INSERT INTO device_token (container, owner, apns_environment, client, token, courier, registered)
+                    VALUES (?, ?, ?, ?, ?, ?, 1)
                     ON CONFLICT (container, token) DO UPDATE SET
                         owner = excluded.owner, apns_environment = excluded.apns_environment,
-                        client = excluded.client, registered = 1
+                        client = excluded.client, courier = coalesce(courier, excluded.courier), registered = 1
+                    RETURNING courier
                     """,
-                arguments: [ground.container, owner, apnsEnvironment, clientID, apnsToken]
+                arguments: [ground.container, owner, apnsEnvironment, clientID, apnsToken, newCourierID]
+            )
+            return IssuedDeviceToken(
+                apnsEnvironment: apnsEnvironment,
+                apnsToken: apnsToken,
+                courierID: courierID ?? newCourierID
             )
         }
     }

@@ -27,4 +27,14 @@ enum SubscriptionTables {
                 """
         )
     }
+
+    /// Every token has a courier, so that its being there no longer tells which were made here.
+    static func addMadeTokens(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE device_token ADD COLUMN is_made INTEGER NOT NULL DEFAULT 0;
+                UPDATE device_token SET is_made = courier IS NOT NULL;
+                """
+        )
+    }
 }

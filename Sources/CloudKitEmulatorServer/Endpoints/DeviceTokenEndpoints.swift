@@ -18,7 +18,7 @@ extension EndpointHandlers {
         let reply = Components.Schemas.CreateDeviceTokenResponse(
             apnsEnvironment: token.apnsEnvironment,
             apnsToken: token.apnsToken,
-            webcourierURL: Self.address + Courier.path + token.courierID
+            webcourierURL: courierURL(of: token)
         )
         return .ok(.init(body: .json(reply)))
     }
@@ -27,7 +27,7 @@ extension EndpointHandlers {
         _ input: Operations.RegisterDeviceToken.Input
     ) async throws -> Operations.RegisterDeviceToken.Output {
         let request = try input.body.json
-        try emulator.registerDeviceToken(
+        let token = try emulator.registerDeviceToken(
             request.apnsToken,
             in: input.path.container,
             input.path.environment,
@@ -35,6 +35,16 @@ extension EndpointHandlers {
             clientID: request.clientId,
             as: caller
         )
-        return .ok(.init())
+        var reply = Components.Schemas.RegisterDeviceTokenResponse()
+        if emulator.configuration.unsettled.deviceTokenRegistration == .answersToken {
+            reply.apnsEnvironment = token.apnsEnvironment
+            reply.apnsToken = token.apnsToken
+            reply.webcourierURL = courierURL(of: token)
+        }
+        return .ok(.init(body: .json(reply)))
+    }
+
+    private func courierURL(of token: IssuedDeviceToken) -> String {
+        Self.address + Courier.path + token.courierID
     }
 }

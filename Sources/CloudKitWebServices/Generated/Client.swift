@@ -519,8 +519,10 @@ package struct Client: APIProtocol {
     }
     /// Registers a push token that was made elsewhere.
     ///
-    /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
-    /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
+    /// Lives in the `device` module, like `tokens/create`. CloudKit JS reads the reply as JSON, and goes on with the
+    /// same three keys as those of `tokens/create` where it has a token already. That the service sends them is
+    /// unconfirmed; a reply without a body is reported, too, so a client has to do without them. Evidence: CloudKit
+    /// JS, observed live.
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package func registerDeviceToken(
@@ -1825,7 +1827,8 @@ extension Operations.RegisterDeviceToken {
                 xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
                 xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
             )
-            return .ok(Operations.RegisterDeviceToken.Output.Ok(headers: headers))
+            let body: Operations.RegisterDeviceToken.Output.Ok.Body = try response.jsonBody()
+            return .ok(Operations.RegisterDeviceToken.Output.Ok(headers: headers, body: body))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:

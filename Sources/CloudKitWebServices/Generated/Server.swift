@@ -1957,6 +1957,7 @@ extension Operations.RegisterDeviceToken {
             response.setStatus(200)
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+            try response.setBody(value.body)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)

@@ -4924,8 +4924,10 @@ extension Operations {
     }
     /// Registers a push token that was made elsewhere.
     ///
-    /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
-    /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
+    /// Lives in the `device` module, like `tokens/create`. CloudKit JS reads the reply as JSON, and goes on with the
+    /// same three keys as those of `tokens/create` where it has a token already. That the service sends them is
+    /// unconfirmed; a reply without a body is reported, too, so a client has to do without them. Evidence: CloudKit
+    /// JS, observed live.
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package enum RegisterDeviceToken {
@@ -4953,10 +4955,17 @@ extension Operations {
         package enum Output: OpenAPISwiftRuntime.OperationValue {
             package struct Ok: OpenAPISwiftRuntime.OperationValue {
                 package typealias Headers = Components.Responses.BadRequest.Headers
+                package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RegisterDeviceTokenResponse>
                 /// The response's header fields.
                 package var headers: Operations.RegisterDeviceToken.Output.Ok.Headers
-                package init(headers: Operations.RegisterDeviceToken.Output.Ok.Headers = .init()) {
+                /// The response's body.
+                package var body: Operations.RegisterDeviceToken.Output.Ok.Body
+                package init(
+                    headers: Operations.RegisterDeviceToken.Output.Ok.Headers = .init(),
+                    body: Operations.RegisterDeviceToken.Output.Ok.Body
+                ) {
                     self.headers = headers
+                    self.body = body
                 }
             }
             /// The token is registered.

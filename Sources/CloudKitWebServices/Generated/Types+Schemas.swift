@@ -231,7 +231,7 @@ extension Components.Schemas {
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
-                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride() as Components.Schemas.ResultsLimit })
                 case 4:
                     reader.readMember(optional: &v4)
                 case 5:
@@ -624,7 +624,7 @@ extension Components.Schemas {
                 case 1:
                     reader.readString(optional: &v1)
                 case 2:
-                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
+                    reader.readMember(optional: &v2, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride() as Components.Schemas.ResultsLimit })
                 case 3:
                     reader.readMember(optional: &v3)
                 case 4:
@@ -734,7 +734,7 @@ extension Components.Schemas {
                 case 0:
                     reader.readString(optional: &v0)
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride() as Components.Schemas.ResultsLimit })
                 default:
                     reader.skipMember()
                 }
@@ -860,7 +860,7 @@ extension Components.Schemas {
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
-                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride() as Components.Schemas.ResultsLimit })
                 case 4:
                     reader.readMember(optional: &v4)
                 case 5:
@@ -958,7 +958,7 @@ extension Components.Schemas {
                 case 2:
                     reader.readBool(optional: &v2)
                 case 3:
-                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
+                    reader.readMember(optional: &v3, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride() as Components.Schemas.ResultsLimit })
                 case 4:
                     reader.readMember(optional: &v4)
                 case 5:
@@ -1339,7 +1339,7 @@ extension Components.Schemas {
                 case 0:
                     reader.readString(optional: &v0)
                 case 1:
-                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride(Components.Schemas.ResultsLimit.self) })
+                    reader.readMember(optional: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.ResultsLimit in try reader.readOverride() as Components.Schemas.ResultsLimit })
                 default:
                     reader.skipMember()
                 }
@@ -2869,6 +2869,56 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
+    /// The keys of `tokens/create`, or none of them. Evidence: CloudKit JS, which reads them; unconfirmed.
+    package struct RegisterDeviceTokenResponse: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// development or production.
+        package var apnsEnvironment: Swift.String?
+        /// The token that was registered.
+        package var apnsToken: Swift.String?
+        /// Where to wait for pushes.
+        package var webcourierURL: Swift.String?
+        /// Creates a `RegisterDeviceTokenResponse`.
+        package init(
+            apnsEnvironment: Swift.String? = nil,
+            apnsToken: Swift.String? = nil,
+            webcourierURL: Swift.String? = nil
+        ) {
+            self.apnsEnvironment = apnsEnvironment
+            self.apnsToken = apnsToken
+            self.webcourierURL = webcourierURL
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("apnsEnvironment", "apnsToken", "webcourierURL")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(optional: &v0)
+                case 1:
+                    reader.readString(optional: &v1)
+                case 2:
+                    reader.readString(optional: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.apnsEnvironment = v0
+            self.apnsToken = v1
+            self.webcourierURL = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("apnsEnvironment", string: self.apnsEnvironment)
+            writer.member("apnsToken", string: self.apnsToken)
+            writer.member("webcourierURL", string: self.webcourierURL)
+            writer.endObject()
+        }
+    }
     /// A push, as the courier and the push service deliver it. Evidence: CloudKit JS (which reads `qry` and `fet`), peer clients.
     package typealias PushPayload = CloudKitModel.PushPayload
     /// How the push shows itself. Evidence: CloudKit JS, peer clients.
@@ -3502,5 +3552,17 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Regi
     }
     package static var clientId: Self {
         Self("clientId")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RegisterDeviceTokenResponse {
+    package static var apnsEnvironment: Self {
+        Self("apnsEnvironment")
+    }
+    package static var apnsToken: Self {
+        Self("apnsToken")
+    }
+    package static var webcourierURL: Self {
+        Self("webcourierURL")
     }
 }

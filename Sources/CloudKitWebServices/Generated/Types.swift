@@ -283,8 +283,10 @@ package protocol APIProtocol: Sendable {
     ) async throws -> Operations.CreateDeviceToken.Output
     /// Registers a push token that was made elsewhere.
     ///
-    /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
-    /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
+    /// Lives in the `device` module, like `tokens/create`. CloudKit JS reads the reply as JSON, and goes on with the
+    /// same three keys as those of `tokens/create` where it has a token already. That the service sends them is
+    /// unconfirmed; a reply without a body is reported, too, so a client has to do without them. Evidence: CloudKit
+    /// JS, observed live.
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     func registerDeviceToken(
@@ -686,8 +688,10 @@ extension APIProtocol {
     }
     /// Registers a push token that was made elsewhere.
     ///
-    /// Lives in the `device` module, like `tokens/create`. What a successful reply holds is unconfirmed (an empty
-    /// object is inferred), so none is described and whatever comes is ignored. Evidence: CloudKit JS, observed live.
+    /// Lives in the `device` module, like `tokens/create`. CloudKit JS reads the reply as JSON, and goes on with the
+    /// same three keys as those of `tokens/create` where it has a token already. That the service sends them is
+    /// unconfirmed; a reply without a body is reported, too, so a client has to do without them. Evidence: CloudKit
+    /// JS, observed live.
     ///
     /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
     package func registerDeviceToken(

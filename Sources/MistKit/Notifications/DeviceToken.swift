@@ -120,10 +120,11 @@ extension CloudKitService {
     /// ```
     ///
     /// - Parameter token: A token of ``createDeviceToken(apnsEnvironment:clientID:)``.
-    /// - Throws: ``CloudKitError``.
+    /// - Throws: A ``CloudKitError``.
     public func registerDeviceToken(_ token: DeviceToken) async throws {
-        try await call("registerDeviceToken") { client in
-            _ = try await client.registerDeviceToken(
+        // The reply may have no body, and nothing of it is needed.
+        _ = try await capturedReply(to: "registerDeviceToken") { client in
+            try await client.registerDeviceToken(
                 path: .init(version: "1", container: containerIdentifier, environment: environment),
                 body: .json(
                     .init(
@@ -132,7 +133,7 @@ extension CloudKitService {
                         clientId: token.clientID
                     )
                 )
-            ).ok
+            ).ok.headers.xAppleRequestUUID
         }
     }
 

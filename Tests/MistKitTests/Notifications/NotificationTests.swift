@@ -154,6 +154,23 @@ struct NotificationTests {
         #expect(transport.sent.count == 6)
     }
 
+    /// What the service answers is not known for sure; CloudKit JS would have the three keys.
+    @Test(
+        arguments: [
+            ("", nil), ("", "application/json"), ("{}", "application/json"),
+            (
+                #"{"apnsEnvironment":"development","apnsToken":"dA==","webcourierURL":"https://c.example/"}"#,
+                "application/json"
+            ),
+        ] as [(String, String?)]
+    )
+    func aRegistrationMayBeAnsweredWithNothing(body: String, contentType: String?) async throws {
+        let transport = FakeTransport { _, _ in reply(.ok, body, contentType: contentType) }
+        let token = DeviceToken(apnsEnvironment: .development, token: "dA==", courierURL: nil, clientID: "c")
+        try await service(transport, RetryPolicy(), FakeClock()).registerDeviceToken(token)
+        #expect(transport.sent.count == 1)
+    }
+
     @Test func aTokenOfOnesOwnFindsWhatCameMeanwhile() async throws {
         try await withCloudKitEmulator { emulator in
             let service = emulator.service(as: .user)

@@ -150,6 +150,27 @@ let deviceTokenRules: [ContractRule] = [
         try reply.require(reply.status == 200, "200")
     },
     ContractRule(
+        281,
+        "a registration is answered with the token and its courier, or with nothing",
+        "JU",
+        requires: [.user, .deviceTokens]
+    ) { session in
+        let client = session.unique("client")
+        let made = try await session.createToken(client, as: .user)
+        let body: JSONValue = [
+            "apnsEnvironment": "development", "apnsToken": .string(try made.text("apnsToken")),
+            "clientId": .string(client),
+        ]
+        let reply = try await session.device("tokens/register", body, as: .user)
+        if reply.bytes.isEmpty {
+            try reply.require(reply.status == 200, "200")
+        } else {
+            let keys = ["apnsEnvironment", "apnsToken", "webcourierURL"]
+            let token = keys.reduce(into: [:]) { $0[$1] = made.body?[$1].map(JSONPattern.value) }
+            try reply.expect(.anyOf([.including(token), .including([:], without: Set(keys + ["serverErrorCode"]))]))
+        }
+    },
+    ContractRule(
         282,
         "an environment of the push service that there is not is refused",
         "I",
