@@ -227,7 +227,7 @@ extension FieldValue {
     enum Tag: Int {
         case string, int64, double, timestamp, bytes, reference, asset, location
         case stringList, int64List, doubleList, timestampList, bytesList, referenceList, assetList, locationList
-        case encryptedBytes, assetAlias, assetListAlias, email, numberInt64
+        case encryptedBytes, assetAlias, assetListAlias, email, numberInt64, numberDouble
         case unknown = -1
         case absent = -2
 
@@ -252,7 +252,8 @@ extension FieldValue {
             "ASSET",
             "ASSET_LIST",
             "EMAIL",
-            "NUMBER_INT64"
+            "NUMBER_INT64",
+            "NUMBER_DOUBLE"
         )
 
         /// Reads the type's name; gives the name too when it is unknown.
@@ -271,6 +272,7 @@ extension FieldValue {
             case .assetListAlias: .assetList
             case .email: .string
             case .numberInt64: .int64
+            case .numberDouble: .double
             default: self
             }
         }
@@ -319,7 +321,7 @@ extension FieldValue {
             case .encryptedBytes:
                 isExact = false
                 return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
-            case .assetAlias, .assetListAlias, .email, .numberInt64:
+            case .assetAlias, .assetListAlias, .email, .numberInt64, .numberDouble:
                 isExact = false
                 return value(of: token, at: position, tag.canonical, from: &reader, isExact: &isExact)
             case .unknown:

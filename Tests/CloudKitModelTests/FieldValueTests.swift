@@ -106,6 +106,7 @@ struct FieldValueTests {
             (#"{"value":"SGk=","type":"ENCRYPTED_BYTES"}"#, .bytes(Data("Hi".utf8)), "ENCRYPTED_BYTES"),
             (#"{"value":"a@b.c","type":"EMAIL"}"#, .string("a@b.c"), "EMAIL"),
             (#"{"value":5,"type":"NUMBER_INT64"}"#, .int64(5), "NUMBER_INT64"),
+            (#"{"value":5,"type":"NUMBER_DOUBLE"}"#, .double(5), "NUMBER_DOUBLE"),
             (#"{"value":{"size":1},"type":"ASSET"}"#, .asset(Asset(size: 1)), "ASSET"),
             (#"{"value":[{"size":1}],"type":"ASSET_LIST"}"#, .assetList([Asset(size: 1)]), "ASSET_LIST"),
             (#"{"value":"5","type":"INT64"}"#, .int64(5), "INT64"),

@@ -253,7 +253,7 @@ private enum RandomJSON {
             "STRING_LIST",
             "INT64_LIST", "DOUBLE_LIST", "TIMESTAMP_LIST", "BYTES_LIST", "REFERENCE_LIST", "ASSETID_LIST",
             "LOCATION_LIST",
-            "UNKNOWN_LIST", "ENCRYPTED_BYTES", "EMAIL", "NUMBER_INT64", "PACKAGE", "",
+            "UNKNOWN_LIST", "ENCRYPTED_BYTES", "EMAIL", "NUMBER_INT64", "NUMBER_DOUBLE", "PACKAGE", "",
         ]
         var members: [String: JSONValue] = [:]
         add("value", value(depth: 3, using: &generator), to: &members, using: &generator)

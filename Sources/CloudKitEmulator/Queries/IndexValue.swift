@@ -8,6 +8,8 @@ import GRDB
 #endif
 
 /// A value as the index holds it: comparable in SQLite and here in the same order.
+///
+/// Whole and other numbers are compared by what they are: 10 is 10.0.
 enum IndexValue: Hashable {
     case integer(Int64)
     case real(Double)
@@ -21,8 +23,8 @@ extension IndexValue: Comparable {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): left < right
         case (.real(let left), .real(let right)): left < right
-        case (.integer(let left), .real(let right)): Double(left) < right
-        case (.real(let left), .integer(let right)): left < Double(right)
+        case (.integer(let left), .real(let right)): isLess(left, right)
+        case (.real(let left), .integer(let right)): !isLess(right, left) && Int64(exactly: left) != right
         case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
         case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
         default: left.rank < right.rank
@@ -33,6 +35,8 @@ extension IndexValue: Comparable {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): left == right
         case (.real(let left), .real(let right)): left == right
+        case (.integer(let left), .real(let right)): Int64(exactly: right) == left
+        case (.real(let left), .integer(let right)): Int64(exactly: left) == right
         case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
         case (.bytes(let left), .bytes(let right)): left == right
         default: false
@@ -42,10 +46,19 @@ extension IndexValue: Comparable {
     func hash(into hasher: inout Hasher) {
         switch self {
         case .integer(let value): hasher.combine(value)
-        case .real(let value): hasher.combine(value)
+        case .real(let value):
+            if let whole = Int64(exactly: value) { hasher.combine(whole) } else { hasher.combine(value) }
         case .text(let value): hasher.combine(value)
         case .bytes(let value): hasher.combine(value)
         }
+    }
+
+    /// Whether a whole number is less than another number. Neither is rounded for that, as a double does not have all whole numbers.
+    private static func isLess(_ left: Int64, _ right: Double) -> Bool {
+        if right >= 0x1p63 { return true }
+        guard right > -0x1p63 else { return false }
+        let whole = Int64(right)
+        return left == whole ? Double(whole) < right : left < whole
     }
 
     private var rank: Int {

@@ -98,7 +98,7 @@ struct QueryCondition {
         case .equals, .notEquals, .in, .notIn:
             return !kind.isList && kind.base != .asset && kind.base != .location
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            return !kind.isList && [.string, .int64, .double, .timestamp].contains(kind.base)
+            return !kind.isList && [.string, .int64, .double, .number, .timestamp].contains(kind.base)
         case .beginsWith, .notBeginsWith, .containsAllTokens, .containsAnyTokens:
             return kind == FieldKind(.string)
         case .listMemberBeginsWith, .notListMemberBeginsWith:
@@ -118,12 +118,12 @@ extension QueryCondition {
         if case .verbatim(let verbatim) = value { verbatim.value.plain } else { value.plain }
     }
 
-    /// A value of the type of the field. An untagged whole number is an `INT64` and nothing else, as in records.
+    /// A value that fits the field. An untagged whole number is an `INT64` and nothing else, as in records.
     private static func scalar(_ value: FieldValue, _ kind: FieldKind) throws(EmulatorError) -> FieldValue {
         if case .timestamp(let date) = value, Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) == nil {
             throw .badRequest("Invalid value, expected type TIMESTAMP.")
         }
-        if FieldKind(of: value) == kind { return value }
+        if FieldKind(of: value).map(kind.holds) == true { return value }
         throw .badRequest(
             kind.base == .reference
                 ? "could not decode reference object" : "Invalid value, expected type \(kind.rawValue)."

@@ -1,4 +1,5 @@
 import CloudKitModel
+import StreamingJSON
 
 /// What a field of a record type holds: a type, or a list of it, or an encrypted one.
 struct FieldKind: Hashable {
@@ -6,6 +7,8 @@ struct FieldKind: Hashable {
         case string = "STRING"
         case int64 = "INT64"
         case double = "DOUBLE"
+        /// Whole and other numbers side by side. Development makes such fields of untagged numbers; no value has this type itself.
+        case number = "NUMBER"
         case timestamp = "TIMESTAMP"
         case bytes = "BYTES"
         case reference = "REFERENCE"
@@ -51,10 +54,36 @@ struct FieldKind: Hashable {
         }
     }
 
+    /// The kind that a field gets from its first value.
+    ///
+    /// A number that comes without a type, or with one of the types of a `NUMBER` field, makes the field a `NUMBER`: whole and other
+    /// numbers fit it afterwards. CloudKit JS needs that, as JavaScript writes `10.0` as `10`.
+    ///
+    /// - Parameters:
+    ///   - request: The value as it came.
+    ///   - stored: The value as it is stored.
+    init?(learnedFrom request: FieldValue, stored: FieldValue) {
+        self.init(of: stored)
+        guard self == FieldKind(.int64) || self == FieldKind(.double), case .verbatim(let verbatim) = request else {
+            return
+        }
+        if let type = verbatim.type {
+            if type == "NUMBER_INT64" || type == "NUMBER_DOUBLE" { self = FieldKind(.number) }
+        } else if (try? verbatim.json.read([String: JSONRawValue].self))?["value"]?.kind == .number {
+            // Not `true`, which is a whole number for good.
+            self = FieldKind(.number)
+        }
+    }
+
+    /// Whether values of a kind fit a field of this one.
+    func holds(_ kind: FieldKind) -> Bool {
+        self == kind || self == FieldKind(.number) && (kind == FieldKind(.int64) || kind == FieldKind(.double))
+    }
+
     /// Whether records can be sorted by fields of this kind.
     var isSortable: Bool {
         switch base {
-        case .string, .int64, .double, .timestamp, .reference: !isList && !isEncrypted
+        case .string, .int64, .double, .number, .timestamp, .reference: !isList && !isEncrypted
         case .bytes, .asset, .location: false
         }
     }
@@ -64,7 +93,7 @@ struct FieldKind: Hashable {
         switch base {
         case .string: .stringList([])
         case .int64: .int64List([])
-        case .double: .doubleList([])
+        case .double, .number: .doubleList([])
         case .timestamp: .timestampList([])
         case .bytes: .bytesList([])
         case .reference: .referenceList([])

@@ -78,7 +78,7 @@ struct FieldRules {
         default:
             break
         }
-        if let known, let kind = FieldKind(of: value), kind != known {
+        if let known, let kind = FieldKind(of: value), !known.holds(kind) {
             throw mismatch(kind.rawValue, name, type, known)
         }
         return value

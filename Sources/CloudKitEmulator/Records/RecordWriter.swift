@@ -229,9 +229,11 @@ extension RecordWriter {
                 throw .badRequest("'\(name)' is not a valid field name")
             }
             guard kind != nil || extendsSchema || isOfShares else { throw .notDeployed(field: name, of: type) }
-            let value = try rules.stored(value, for: name, of: type, known: kind)
-            if kind == nil, let newKind = FieldKind(of: value) { draft.newFields.append((name, newKind)) }
-            draft.content.fields[name] = value
+            let stored = try rules.stored(value, for: name, of: type, known: kind)
+            if kind == nil, let newKind = FieldKind(learnedFrom: value, stored: stored) {
+                draft.newFields.append((name, newKind))
+            }
+            draft.content.fields[name] = stored
         }
         if !draft.newFields.isEmpty, draft.newFields.count + (known?.count ?? 0) > limits.fieldsPerRecordType {
             throw .badRequest("record type '\(type)' would have more than \(limits.fieldsPerRecordType) fields")

@@ -12,7 +12,7 @@ struct Items {
         let picture = try world.upload([1], for: "picture", of: "Item", named: "r1")
         let json = [
             #"""
-            "r1","fields":{"name":{"value":"Apple"},"count":{"value":1},"price":{"value":1.5},
+            "r1","fields":{"name":{"value":"Apple"},"count":{"value":1,"type":"INT64"},"price":{"value":1.5},
             "when":{"value":1000,"type":"TIMESTAMP"},"tags":{"value":["red","green"]},"nums":{"value":[1,2]},
             "link":{"value":{"recordName":"t1","action":"NONE"}},"data":{"value":"AQID","type":"BYTES"},
             "place":{"value":{"latitude":59.9,"longitude":10.7}},"note":{"value":"Quick brown fox"},
@@ -20,19 +20,19 @@ struct Items {
             "secret":{"value":"x","type":"STRING","isEncrypted":true}}
             """#,
             #"""
-            "r2","fields":{"name":{"value":"apple pie"},"count":{"value":2},"price":{"value":2.0,"type":"DOUBLE"},
+            "r2","fields":{"name":{"value":"apple pie"},"count":{"value":2,"type":"INT64"},"price":{"value":2.0,"type":"DOUBLE"},
             "when":{"value":2000,"type":"TIMESTAMP"},"tags":{"value":["red"]},"nums":{"value":[2,3]},
             "link":{"value":{"recordName":"t2","action":"NONE"}},"data":{"value":"AQIE","type":"BYTES"},
             "place":{"value":{"latitude":59.91,"longitude":10.75}},"note":{"value":"brown bear"}}
             """#,
             #"""
-            "r3","fields":{"name":{"value":"Banana"},"count":{"value":3},"price":{"value":-1.25},
+            "r3","fields":{"name":{"value":"Banana"},"count":{"value":3,"type":"INT64"},"price":{"value":-1.25},
             "when":{"value":-1000,"type":"TIMESTAMP"},"tags":{"value":["yellow","red"]},
             "nums":{"value":[],"type":"INT64_LIST"},"link":{"value":{"recordName":"t1","action":"NONE"}},
             "place":{"value":{"latitude":60.39,"longitude":5.32}},"note":{"value":"the fox is quick"}}
             """#,
             #"""
-            "r4","fields":{"name":{"value":""},"count":{"value":0},"price":{"value":0.0,"type":"DOUBLE"},
+            "r4","fields":{"name":{"value":""},"count":{"value":0,"type":"INT64"},"price":{"value":0.0,"type":"DOUBLE"},
             "when":{"value":0,"type":"TIMESTAMP"},"tags":{"value":[],"type":"STRING_LIST"}}
             """#,
             #""r5""#,

@@ -93,7 +93,7 @@ struct FieldRulesTests {
     }
 
     @Test func theFirstValueFixesTheTypeOfAField() throws {
-        #expect(try save(#"{"value":1}"#, after: #"{"value":1.5}"#) == mismatch("INT64", "DOUBLE"))
+        #expect(try save(#"{"value":1}"#, after: #"{"value":1.5,"type":"DOUBLE"}"#) == mismatch("INT64", "DOUBLE"))
         #expect(try save(#"{"value":1}"#, after: #"{"value":1,"type":"TIMESTAMP"}"#) == mismatch("INT64", "TIMESTAMP"))
         #expect(
             try save(#"{"value":"AQID"}"#, after: #"{"value":"AQID","type":"BYTES"}"#) == mismatch("STRING", "BYTES")

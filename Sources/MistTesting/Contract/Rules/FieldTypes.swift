@@ -102,6 +102,25 @@ let fieldTypeRules: [ContractRule] = [
         try await session.lookup(["a", "b"], in: zone)
             .expectRecords([.record("a", ["fresh": 1], type: type), .failure("b", "NOT_FOUND")])
     },
+    ContractRule(
+        217,
+        "a field that an untyped number made takes whole numbers and others",
+        "I",
+        requires: [.user, .openSchema]
+    ) { session in
+        let (zone, type) = (try await session.makeZone(), session.ownType)
+        try await session.save("a", ["whole": .untyped(10), "other": .untyped(9.99)], in: zone, type: type)
+        let turned: Fields = ["whole": .untyped(9.99), "other": .untyped(10)]
+        let typed: Fields = ["whole": 9.99, "other": 10]
+        try await session.modify([.create("b", turned, type: type), .create("c", typed, type: type)], in: zone)
+            .expectRecords([.record("b", typed, type: type), .record("c", typed, type: type)])
+        try await session.query(type, sorts: [.sort("whole"), .sort("other")], in: zone)
+            .expectNames(unordered: ["a", "b", "c"])
+        try await session.query(type, filters: [.filter("EQUALS", "other", 10)], in: zone)
+            .expectNames(unordered: ["b", "c"])
+        try await session.query(type, filters: [.filter("LESS_THAN", "whole", 10)], in: zone)
+            .expectNames(unordered: ["b", "c"])
+    },
     ContractRule(210, "a record type has at most 256 fields", "NU", requires: [.user, .openSchema]) { session in
         let zone = try await session.makeZone()
         let type = "ContractWide_\(session.ending)"

@@ -35,6 +35,25 @@ let fieldValueRules: [ContractRule] = [
         ],
         "L"
     ),
+    ContractRule(
+        192,
+        "a number of the type NUMBER_INT64 or NUMBER_DOUBLE is kept as a number",
+        "RI",
+        requires: [.user, .openSchema]
+    ) { session in
+        let (zone, type) = (try await session.makeZone(), session.ownType)
+        let numbers: [(field: String, value: JSONValue, types: [String])] = [
+            ("whole", 10, ["INT64", "NUMBER_INT64"]), ("other", 9.5, ["DOUBLE", "NUMBER_DOUBLE"]),
+        ]
+        let fields = numbers.map { ($0.field, Field.typed($0.value, $0.types[1])) }
+        try await session.save("a", Dictionary(uniqueKeysWithValues: fields), in: zone, type: type)
+        let kept = numbers.map { number in
+            let types = number.types.map { JSONPattern.value(.string($0)) }
+            return (number.field, JSONPattern.including(["value": .value(number.value), "type": .anyOf(types)]))
+        }
+        try await session.lookup(["a"], in: zone)
+            .expectRecords([.including(["fields": .including(Dictionary(uniqueKeysWithValues: kept))])])
+    },
     keptRule(
         195,
         "a TIMESTAMP is milliseconds, and may lie before 1970",
