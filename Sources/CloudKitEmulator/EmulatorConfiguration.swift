@@ -151,6 +151,14 @@ extension EmulatorConfiguration {
             case wholeRequest
         }
 
+        /// What a field with a type that does not exist does to `records/modify`.
+        public enum UnknownFieldType: Hashable, Sendable {
+            /// The whole request is a `BAD_REQUEST`, "BadRequestException: Unexpected input".
+            case refusesRequest
+            /// The record with the field has the error.
+            case refusesRecord
+        }
+
         /// What a change feed does with the sync token `""`.
         public enum EmptySyncToken: Hashable, Sendable {
             /// Nothing has changed since (what one probe of the live service saw).
@@ -239,6 +247,9 @@ extension EmulatorConfiguration {
         public var atomicInDefaultZone = AtomicInDefaultZone.ignored
         /// The answer to a failed atomic batch. Default: ``AtomicFailure/perRecord``.
         public var atomicFailure = AtomicFailure.perRecord
+        /// A type that does not exist in `records/modify`. Default: ``UnknownFieldType/refusesRequest``, as reported of the live
+        /// service, and as queries with such a type are answered.
+        public var unknownFieldType = UnknownFieldType.refusesRequest
         /// The code for a sync token whose zone was deleted and made again. Default: `CHANGE_TOKEN_EXPIRED`, which
         /// three peers expect.
         public var expiredToken: ServerErrorCode = "CHANGE_TOKEN_EXPIRED"

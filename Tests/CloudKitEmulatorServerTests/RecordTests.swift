@@ -19,6 +19,78 @@ struct RecordTests {
         }
     }
 
+    @Test func aTypeThatDoesNotExistRefusesTheWholeRequest() async throws {
+        try await withCloudKitEmulator { emulator in
+            let reply = try await emulator.post(
+                "records/modify",
+                as: .user,
+                """
+                {"operations":[
+                  {"operationType":"create","record":{"recordType":"Note","recordName":"a"}},
+                  {"operationType":"create","record":{"recordType":"Note","recordName":"b",
+                    "fields":{"shade":{"value":"red","type":"COLOR"}}}}]}
+                """
+            )
+            let uuid = try #require(reply.headerFields[.requestUUID])
+            #expect(reply.status == 400)
+            #expect(
+                reply.json == [
+                    "uuid": .string(uuid), "serverErrorCode": "BAD_REQUEST",
+                    "reason": "BadRequestException: Unexpected input",
+                ]
+            )
+            let found = try await emulator.post("records/lookup", as: .user, #"{"records":[{"recordName":"a"}]}"#)
+            #expect(outcomes(found) == ["a: NOT_FOUND Record not found"])
+        }
+    }
+
+    /// CloudKit JS sends a limit as it was given, as text too.
+    @Test(arguments: [(#""3""#, 3), (#""500""#, 5), ("2", 2), ("null", 5)])
+    func aLimitMayBeANumberInText(limit: String, count: Int) async throws {
+        try await withCloudKitEmulator { emulator in
+            let operations = (1...5).map {
+                #"{"operationType":"create","record":{"recordType":"Note","recordName":"\#($0)"}}"#
+            }
+            let zone = #""zoneID":{"zoneName":"Notes"}"#
+            _ = try await emulator.post(
+                "zones/modify",
+                in: .private,
+                as: .user,
+                #"{"operations":[{"operationType":"create","zone":{\#(zone)}}]}"#
+            )
+            _ = try await emulator.post(
+                "records/modify",
+                in: .private,
+                as: .user,
+                "{\(zone),\"operations\":[\(operations.joined(separator: ","))]}"
+            )
+            let requests = [
+                ("records/query", #"{\#(zone),"query":{"recordType":"Note"},"resultsLimit":\#(limit)}"#),
+                ("records/changes", #"{\#(zone),"resultsLimit":\#(limit)}"#),
+                ("changes/zone", #"{"zones":[{\#(zone),"resultsLimit":\#(limit)}]}"#),
+                ("changes/zone", #"{"zones":[{\#(zone)}],"resultsLimit":\#(limit)}"#),
+            ]
+            for (endpoint, body) in requests {
+                let reply = try await emulator.post(endpoint, in: .private, as: .user, body)
+                let records = reply.json["records"] ?? reply.json["zones"]?[0]?["records"]
+                #expect(records?.arrayValue?.count == count, "\(endpoint)")
+            }
+            for endpoint in ["changes/database", "zones/changes"] {
+                let reply = try await emulator.post(endpoint, in: .private, as: .user, #"{"resultsLimit":\#(limit)}"#)
+                #expect(reply.status == 200, "\(endpoint)")
+            }
+        }
+    }
+
+    @Test(arguments: [#""x""#, #""""#, #""3.5""#, #"" 3""#, "3.5", "true", "[3]", #""0""#, #""-1""#])
+    func aLimitThatIsNoWholeNumberIsRefused(limit: String) async throws {
+        try await withCloudKitEmulator { emulator in
+            let body = #"{"query":{"recordType":"Note"},"resultsLimit":\#(limit)}"#
+            let reply = try await emulator.post("records/query", as: .user, body)
+            #expect(reply.status == 400)
+        }
+    }
+
     @Test(arguments: connections)
     func whatIsCreatedIsQueriedAndLookedUp(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection, clock: TestClock()) { emulator in

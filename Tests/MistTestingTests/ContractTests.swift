@@ -41,6 +41,7 @@ struct ContractTests {
         configuration.unsettled.createExistingZone = .exists
         configuration.unsettled.serverKeyOnPrivateDatabase = .accessDenied
         configuration.unsettled.serverKeyAsCaller = .refused
+        configuration.unsettled.unknownFieldType = .refusesRecord
         configuration.unsettled.deviceTokenRegistration = .answersNothing
         configuration.webAuthTokens.rejection = .authenticationFailed
         try await withCloudKitEmulator(configuration: configuration) { emulator in

@@ -32,7 +32,8 @@ struct QueryCondition {
     ) throws(EmulatorError) {
         unsettled = configuration.unsettled
         let comparator = filter.comparator
-        guard Comparator.all.contains(comparator) else {
+        // Observed live for the type.
+        guard Comparator.all.contains(comparator), filter.fieldValue.unusualType?.isKnown != false else {
             throw .badRequest("BadRequestException: Unexpected input")
         }
         isNegated = comparator.rawValue.hasPrefix("NOT_")

@@ -49,8 +49,26 @@ struct FieldKind: Hashable {
             guard var kind = FieldKind(of: inner.plain) else { return nil }
             kind.isEncrypted = true
             self = kind
-        case .verbatim(let verbatim): self.init(of: verbatim.value)
-        case .null, .unknown: return nil
+        case .verbatim(let verbatim):
+            if let kind = FieldKind(encryptedTag: verbatim.type) {
+                self = kind
+            } else {
+                self.init(of: verbatim.value)
+            }
+        case .unknown(let type, _): self.init(encryptedTag: type)
+        case .null: return nil
+        }
+    }
+
+    /// The kind that a type such as `ENCRYPTED_BYTES` names; `nil` for all other types.
+    init?(encryptedTag: FieldType?) {
+        guard let encryptedTag, let kind = FieldKind(rawValue: encryptedTag.rawValue), kind.isEncrypted else {
+            return nil
+        }
+        // What can be encrypted, by the grammar of the schema language.
+        switch kind.base {
+        case .string, .int64, .double, .timestamp, .bytes, .location: self = kind
+        case .number, .reference, .asset: return nil
         }
     }
 
@@ -121,5 +139,26 @@ extension FieldKind: RawRepresentable {
         }
         guard let base = Base(rawValue: String(text)) else { return nil }
         self.base = base
+    }
+}
+
+extension FieldType {
+    /// Whether the service knows the type as one of a field's value.
+    var isKnown: Bool {
+        if FieldKind(encryptedTag: self) != nil { return true }
+        if let kind = FieldKind(rawValue: rawValue) { return !kind.isEncrypted && kind.base != .number }
+        return ["ASSET", "ASSET_LIST", "EMAIL", "NUMBER_INT64", "NUMBER_DOUBLE", "UNKNOWN_LIST"].contains(rawValue)
+    }
+}
+
+extension FieldValue {
+    /// The type of a value that came in another form than it would be written in: the only values whose type may be unknown.
+    var unusualType: FieldType? {
+        switch self {
+        case .unknown(let type, _): type
+        case .verbatim(let verbatim): verbatim.type
+        case .encrypted(let value): value.unusualType
+        default: nil
+        }
     }
 }

@@ -32,6 +32,11 @@ struct FieldRules {
         known: FieldKind?
     ) throws(EmulatorError) -> FieldValue {
         var value = value
+        // A null may stand beside any type.
+        if value.isNullOfAnyType { return .null }
+        if let kind = FieldKind(encryptedTag: value.unusualType) {
+            return try stored(value, taggedAs: kind, for: name, of: type, known: known)
+        }
         if case .verbatim(let verbatim) = value {
             if verbatim.value.isEncrypted, verbatim.type == nil {
                 // Without a type, the service takes an encrypted value for bytes.
@@ -82,6 +87,31 @@ struct FieldRules {
             throw mismatch(kind.rawValue, name, type, known)
         }
         return value
+    }
+
+    /// A value whose type says that it is encrypted, such as `ENCRYPTED_BYTES`, with `isEncrypted` beside it or not.
+    ///
+    /// It obeys the rules of the type that is encrypted. Replies show it under its own type (recorded for `ENCRYPTED_BYTES`).
+    private func stored(
+        _ value: FieldValue,
+        taggedAs kind: FieldKind,
+        for name: String,
+        of type: String,
+        known: FieldKind?
+    ) throws(EmulatorError) -> FieldValue {
+        let plainKind = FieldKind(kind.base, isList: kind.isList)
+        let json: JSONRawValue
+        let plain: FieldValue
+        do {
+            json = try value.jsonOfValue()
+            plain = try JSONRawValue(["value": json, "type": JSONRawValue(plainKind.rawValue)]).read(FieldValue.self)
+            guard FieldKind(of: plain) == plainKind else { throw EmulatorError.badRequest("") }
+            if case .verbatim(let verbatim) = plain { try checkForm(of: verbatim) }
+        } catch {
+            throw .badRequest("Invalid value, expected type \(kind.rawValue).")
+        }
+        _ = try stored(.encrypted(plain), for: name, of: type, known: known)
+        return .unknown(type: FieldType(rawValue: kind.rawValue), value: json)
     }
 
     /// A value that does not look like its type, or that came without one and is neither text, number, object nor list.
@@ -168,5 +198,28 @@ extension FieldRules {
         func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }
         guard let first = name.utf8.first, isLetter(first) else { return false }
         return name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
+    }
+}
+
+extension FieldValue {
+    /// Whether the value is null, whatever type stands beside it.
+    fileprivate var isNullOfAnyType: Bool {
+        switch self {
+        case .null: true
+        case .unknown(_, let json): json.kind == .null
+        case .verbatim(let verbatim): verbatim.value.isNullOfAnyType
+        case .encrypted(let value): value.isNullOfAnyType
+        default: false
+        }
+    }
+
+    /// The JSON of the value alone, without its type.
+    fileprivate func jsonOfValue() throws -> JSONRawValue {
+        switch self {
+        case .unknown(_, let json): return json
+        case .encrypted(let value): return try value.jsonOfValue()
+        default:
+            return try JSONRawValue(self).read([String: JSONRawValue].self)["value"] ?? JSONRawValue(parsing: "null")
+        }
     }
 }

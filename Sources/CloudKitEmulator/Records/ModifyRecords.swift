@@ -42,6 +42,7 @@ extension CloudKitEmulator {
     ) throws -> RecordPage {
         try authorize(caller, on: address.scope)
         try checkBatch(operations)
+        try checkTypes(of: operations)
         try makeUserRecords(named: operations.compactMap(\.record.recordName), in: address, as: caller)
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {
@@ -96,6 +97,16 @@ extension CloudKitEmulator {
         for operation in operations { _ = try Demand(operation.operationType) }
         for name in operations.lazy.compactMap(\.record.recordName) where !names.insert(name).inserted {
             throw .badRequest("more than one operation on record '\(name)'")
+        }
+    }
+
+    /// Refuses a request with a type that there is not, whichever record has it.
+    private func checkTypes(of operations: [RecordOperation]) throws(EmulatorError) {
+        guard configuration.unsettled.unknownFieldType == .refusesRequest else { return }
+        for operation in operations {
+            for (_, value) in operation.record.fields where value.unusualType?.isKnown == false {
+                throw .badRequest("BadRequestException: Unexpected input")
+            }
         }
     }
 

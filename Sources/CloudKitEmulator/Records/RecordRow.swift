@@ -61,9 +61,11 @@ struct RecordRow {
         guard let body else { return Record(recordName: nil) }
         var content = try body.read(Record.self)
         // Some values are read with their spelling, such as doubles that have no room for all their digits. What is
-        // stored has no spelling, or it would be another value than the one that was saved.
+        // stored has no spelling, or it would be another value than the one that was saved. A type that says that the value is
+        // encrypted is no spelling: replies show it.
         for (name, value) in content.fields {
-            if case .verbatim(let verbatim) = value { content.fields[name] = verbatim.value }
+            guard case .verbatim(let verbatim) = value, FieldKind(encryptedTag: verbatim.type) == nil else { continue }
+            content.fields[name] = verbatim.value
         }
         return content
     }
@@ -154,7 +156,8 @@ extension Record {
         case .doubleList(let list): 8 * list.count
         case .timestampList(let list): 8 * list.count
         case .locationList(let list): 64 * list.count
-        case .asset, .assetList, .null, .encrypted, .unknown, .verbatim: 0
+        case .unknown(_, let json): json.bytes.count
+        case .asset, .assetList, .null, .encrypted, .verbatim: 0
         }
     }
 }

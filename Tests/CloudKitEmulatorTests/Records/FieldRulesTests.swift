@@ -45,7 +45,9 @@ struct FieldRulesTests {
         #expect(
             try save(#"{"value":[]}"#, after: #"{"value":["a"]}"#) == #"{"value":[],"type":"STRING_LIST"}"#
         )
-        #expect(try save(#"{"value":null}"#) == #"{"value":null}"#)
+        for null in [#"{"value":null}"#, #"{"value":null,"type":"INT64"}"#, #"{"value":null,"type":"STRING_LIST"}"#] {
+            #expect(try save(null) == #"{"value":null}"#)
+        }
         #expect(
             try save(#"{"value":{"latitude":1.5,"longitude":2.5}}"#)
                 == #"{"value":{"latitude":1.5,"longitude":2.5},"type":"LOCATION"}"#
@@ -74,7 +76,6 @@ struct FieldRulesTests {
         #expect(try save(#"{"value":"1000","type":"TIMESTAMP"}"#) == expected("TIMESTAMP"))
         #expect(try save(#"{"value":"x","type":"INT64"}"#) == expected("INT64"))
         #expect(try save(#"{"value":"%%%","type":"BYTES"}"#) == expected("BYTES"))
-        #expect(try save(#"{"value":"red","type":"COLOR"}"#) == expected("COLOR"))
         #expect(try save(#"{"value":{"latitude":91,"longitude":0},"type":"LOCATION"}"#) == expected("LOCATION"))
         #expect(try save(#"{"value":{"latitude":9},"type":"LOCATION"}"#) == expected("LOCATION"))
         #expect(try save(#"{"value":"x","type":"REFERENCE"}"#) == "BAD_REQUEST could not decode reference object")
@@ -100,6 +101,119 @@ struct FieldRulesTests {
         )
         #expect(try save(#"{"value":["a"]}"#, after: #"{"value":"a"}"#) == mismatch("STRING_LIST", "STRING"))
         #expect(try save(#"{"value":null}"#, after: #"{"value":"a"}"#) == #"{"value":null}"#)
+    }
+
+    /// A field made of an untagged number is a NUMBER, whatever the number; a tag makes it what it says.
+    @Test(arguments: [
+        // first value, second value, second as stored or the types of the refusal
+        (#"{"value":9.99}"#, #"{"value":10}"#, #"{"value":10,"type":"INT64"}"#),
+        (#"{"value":10}"#, #"{"value":9.99}"#, #"{"value":9.99,"type":"DOUBLE"}"#),
+        (#"{"value":10}"#, #"{"value":10,"type":"DOUBLE"}"#, #"{"value":10.0,"type":"DOUBLE"}"#),
+        (#"{"value":9.99}"#, #"{"value":10,"type":"INT64"}"#, #"{"value":10,"type":"INT64"}"#),
+        (#"{"value":9.99}"#, #"{"value":true}"#, #"{"value":1,"type":"INT64"}"#),
+        (#"{"value":9.99}"#, #"{"value":10,"type":"NUMBER_INT64"}"#, #"{"value":10,"type":"INT64"}"#),
+        (#"{"value":10}"#, #"{"value":9.99,"type":"NUMBER_DOUBLE"}"#, #"{"value":9.99,"type":"DOUBLE"}"#),
+        (#"{"value":10,"type":"NUMBER_INT64"}"#, #"{"value":9.99}"#, #"{"value":9.99,"type":"DOUBLE"}"#),
+        (#"{"value":9.99,"type":"NUMBER_DOUBLE"}"#, #"{"value":10}"#, #"{"value":10,"type":"INT64"}"#),
+        (#"{"value":10}"#, #"{"value":null}"#, #"{"value":null}"#),
+        (#"{"value":10}"#, #"{"value":"10"}"#, "STRING NUMBER"),
+        (#"{"value":10}"#, #"{"value":10,"type":"TIMESTAMP"}"#, "TIMESTAMP NUMBER"),
+        (#"{"value":10}"#, #"{"value":[10]}"#, "INT64_LIST NUMBER"),
+        (#"{"value":10,"type":"INT64"}"#, #"{"value":9.99}"#, "DOUBLE INT64"),
+        (#"{"value":9.99,"type":"DOUBLE"}"#, #"{"value":10}"#, "INT64 DOUBLE"),
+        (#"{"value":true}"#, #"{"value":9.99}"#, "DOUBLE INT64"),
+    ])
+    func untaggedNumbersMakeFieldsOfNumbers(first: String, second: String, expected: String) throws {
+        let types = expected.split(separator: " ").map(String.init)
+        #expect(try save(second, after: first) == (types.count == 2 ? mismatch(types[0], types[1]) : expected))
+    }
+
+    /// A value that was written under an encrypted tag reads back under it; otherwise the flag marks it.
+    @Test(
+        arguments: [
+            (#"{"value":"AQID","type":"ENCRYPTED_BYTES"}"#, nil),
+            (#"{"value":"x","type":"ENCRYPTED_STRING"}"#, nil),
+            (#"{"value":1,"type":"ENCRYPTED_INT64"}"#, nil),
+            (#"{"value":["a"],"type":"ENCRYPTED_STRING_LIST"}"#, nil),
+            (
+                #"{"value":"AQID","type":"ENCRYPTED_BYTES","isEncrypted":true}"#,
+                #"{"value":"AQID","type":"ENCRYPTED_BYTES"}"#
+            ),
+            (#"{"value":"AQID","type":"BYTES","isEncrypted":true}"#, nil),
+        ] as [(String, String?)]
+    )
+    func encryptedTagsComeBack(sent: String, kept: String?) throws {
+        #expect(try save(sent) == kept ?? sent)
+        #expect(try save(sent, after: sent) == kept ?? sent)
+        #expect(
+            try save(sent, in: .public) == "BAD_REQUEST encrypted fields are not supported in the public database"
+        )
+        #expect(
+            try save(sent, after: #"{"value":{"latitude":1.5,"longitude":2.5}}"#)
+                == "BAD_REQUEST Attempt to save encrypted data in non encrypted field type"
+        )
+    }
+
+    @Test func anEncryptedTagIsCheckedLikeTheTypeItEncrypts() throws {
+        func expected(_ type: String) -> String { "BAD_REQUEST Invalid value, expected type \(type)." }
+        #expect(try save(#"{"value":"%%%","type":"ENCRYPTED_BYTES"}"#) == expected("ENCRYPTED_BYTES"))
+        #expect(try save(#"{"value":1,"type":"ENCRYPTED_STRING"}"#) == expected("ENCRYPTED_STRING"))
+        #expect(try save(#"{"value":"1","type":"ENCRYPTED_INT64"}"#) == expected("ENCRYPTED_INT64"))
+        #expect(try save(#"{"value":null,"type":"ENCRYPTED_BYTES"}"#) == #"{"value":null}"#)
+        #expect(
+            try save(
+                #"{"value":"AQID","type":"BYTES","isEncrypted":true}"#,
+                after: #"{"value":"AQID","type":"ENCRYPTED_BYTES"}"#
+            )
+                == #"{"value":"AQID","type":"BYTES","isEncrypted":true}"#
+        )
+        #expect(
+            try save(#"{"value":"AQID","type":"BYTES"}"#, after: #"{"value":"AQID","type":"ENCRYPTED_BYTES"}"#)
+                == mismatch("BYTES", "ENCRYPTED_BYTES")
+        )
+    }
+
+    @Test func anEncryptedTagOutlivesChangesOfOtherFields() throws {
+        let world = try World()
+        try world.modify(.note(.create, "a", ["secret": try value(#"{"value":"AQID","type":"ENCRYPTED_BYTES"}"#)]))
+        try world.modify(.note(.forceUpdate, "a", ["n": 1]))
+        #expect(
+            try world.contents() == [
+                #"a@2 {"secret":{"value":"AQID","type":"ENCRYPTED_BYTES"},"n":{"value":1,"type":"INT64"}}"#
+            ]
+        )
+        let secret = QueryFilter("secret", .equals, .bytes(.init([1, 2, 3])))
+        #expect(
+            refusal { try world.find(RecordQuery(recordType: "Note", filters: [secret])) }
+                == "BAD_REQUEST Field 'secret' has a value type of ENCRYPTED_BYTES "
+                + "and cannot be queried using filter type EQUALS"
+        )
+    }
+
+    /// An unknown type is a malformed request, whichever record has it.
+    @Test func aTypeThatDoesNotExistRefusesTheRequest() throws {
+        let world = try World()
+        for tag in ["COLOR", "LIST", "NUMBER", "string", "", "ENCRYPTED_COLOR", "ASSETID_LIST_LIST"] {
+            let odd = try value(#"{"value":"red","type":"\#(tag)"}"#) as FieldValue
+            #expect(
+                refusal { try world.modify(.note(.create, "a"), .note(.create, "b", ["f": odd])) }
+                    == "BAD_REQUEST BadRequestException: Unexpected input",
+                "\(tag)"
+            )
+            let filter = QueryFilter("f", .equals, odd)
+            try world.modify(.note(.forceUpdate, "c", ["f": "x"]))
+            #expect(
+                refusal { try world.find(RecordQuery(recordType: "Note", filters: [filter])) }
+                    == "BAD_REQUEST BadRequestException: Unexpected input"
+            )
+        }
+        #expect(try world.contents().map { $0.prefix(2) } == ["c@"])
+        let lenient = try World { $0.unsettled.unknownFieldType = .refusesRecord }
+        let odd = try value(#"{"value":"red","type":"COLOR"}"#) as FieldValue
+        #expect(
+            try lenient.modify(.note(.create, "a"), .note(.create, "b", ["f": odd]))
+                == ["a@1 {}", "b! BAD_REQUEST Invalid value, expected type COLOR."]
+        )
     }
 
     @Test func encryptedFieldsFollowTheirRules() throws {

@@ -9,6 +9,20 @@ let encryptedFieldRules: [ContractRule] = [
         )
         try await session.lookup(["a"], in: zone).expectRecords([record])
     },
+    ContractRule(
+        218,
+        "a value that says it is encrypted bytes comes back so, or marked isEncrypted",
+        "RU",
+        requires: [.user, .openSchema]
+    ) { session in
+        let (zone, type) = (try await session.makeZone(), session.ownType)
+        let sent = Field.typed("AQID", "ENCRYPTED_BYTES")
+        let reply = try await session.modify([.create("a", ["secret": sent], type: type)], in: zone)
+        let kept = [sent, .encrypted("AQID", "BYTES")]
+        let records = kept.map { JSONPattern.record("a", ["secret": $0], type: type) }
+        try reply.expectRecords([.anyOf(records)])
+        try await session.lookup(["a"], in: zone).expectRecords([.anyOf(records)])
+    },
     refusedSecret(212, "an encrypted field saved without the flag", .untyped("y"), "I", sentType: "STRING"),
     refusedSecret(
         213,

@@ -77,7 +77,27 @@ let fieldTypeRules: [ContractRule] = [
         "L"
     ),
     refusedRule(205, "a LOCATION beyond the pole", "place", .location(1, 2), .location(91, 2), "I"),
-    refusedRule(206, "a type that does not exist", "title", "a", .typed("red", "COLOR"), "I"),
+    ContractRule(206, "a type that does not exist is refused with the request, or with the record", "LU") { session in
+        let zone = try await session.makeZone()
+        let odd = Operation.create("b", ["title": .typed("red", "COLOR")])
+        let reply = try await session.modify([.create("a"), odd], in: zone)
+        if reply.status == 200 {
+            try reply.expectRecords([.record("a"), .failure("b", "BAD_REQUEST")])
+        } else {
+            try reply.expectError("BAD_REQUEST", reason: "BadRequestException: Unexpected input")
+            try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
+        }
+        try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
+    },
+    ContractRule(206, "a filter with a type that does not exist is refused", "L") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["title": "a"], in: zone)
+        let filter: JSONValue = [
+            "comparator": "EQUALS", "fieldName": "title", "fieldValue": ["value": "a", "type": "COLOR"],
+        ]
+        try await session.query(filters: [filter], in: zone)
+            .expectError("BAD_REQUEST", reason: "BadRequestException: Unexpected input")
+    },
     ContractRule(207, "field names begin with a letter and hold letters, digits and underscores", "I") { session in
         let zone = try await session.makeZone()
         for name in ["1a", "a-b", "a b", "", "_a"] {
