@@ -99,7 +99,9 @@ extension CloudKitDatabase {
                 return BatchResults.align(reply, with: batch.map(\.record.recordName))
             }
         )
-        let results = try await sender.results()
+        let results = zip(try await sender.results(), prepared).map { result, operation in
+            result.mapError { $0.naming(operation.record.fields.map { ($0.name, $0.value) }) }
+        }
         service.lastWriter.note(results)
         return await withServerRecords(results, of: prepared, inZone: requestZone)
     }

@@ -7,10 +7,11 @@ extension CloudKitError {
     /// message then lists what was sent, so that a person can find the one.
     ///
     /// - Parameter fields: The names and values of the request, in its order.
+    /// - Returns: The error.
     func naming(_ fields: [(name: String, value: FieldValue)]) -> CloudKitError {
         guard code == .badRequest, let reason, !fields.isEmpty,
             reason.contains("expected type") || reason.contains("Unexpected input"),
-            !fields.contains(where: { reason.contains($0.name) })
+            !fields.contains(where: { reason.contains("'\($0.name)'") })
         else { return self }
         var list = fields.prefix(20).map { field in
             field.name + (field.value.type.map { " (\($0.rawValue))" } ?? "")

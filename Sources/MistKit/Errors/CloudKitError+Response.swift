@@ -80,6 +80,7 @@ extension CloudKitError {
     /// - Parameters:
     ///   - code: The code.
     ///   - target: What the request was sent to; `nil` where that is not known.
+    /// - Returns: One or two sentences.
     static func advice(for code: Code, from target: RequestTarget? = nil) -> String {
         switch code {
         case .zoneNotFound where target?.scope == .public:

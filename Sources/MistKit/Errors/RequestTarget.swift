@@ -14,12 +14,11 @@ struct RequestTarget: Hashable {
     /// The database; `nil` for the operations of a container, such as `tokens/create`.
     var scope: DatabaseScope?
 
-    /// Reads `/database/1/<container>/<environment>/<database>/…`, or `/device/1/<container>/<environment>/…`.
+    /// Reads `/database/1/<container>/<environment>/<database>/…`, or `/device/1/<container>/<environment>/…`; `nil` for any other path.
     ///
     /// - Parameters:
     ///   - request: The request; its path may have a query.
     ///   - baseURL: The server.
-    /// - Returns: `nil` where the path is not one of the service's.
     init?(_ request: HTTPRequest, baseURL: URL) {
         let path = request.path?.prefix { $0 != "?" } ?? ""
         let parts = path.split(separator: "/").map(String.init)

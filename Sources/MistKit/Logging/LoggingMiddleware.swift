@@ -56,7 +56,9 @@ struct LoggingMiddleware: ClientMiddleware {
         _ body: HTTPBody?
     ) {
         var metadata: Logger.Metadata = [
-            "operation": "\(operationID)", "attempt": "\(Attempts.current?.number ?? 1)", "duration": "\(duration.inSeconds)",
+            "operation": "\(operationID)",
+            "attempt": "\(Attempts.current?.number ?? 1)",
+            "duration": "\(duration.inSeconds)",
         ]
         if let status { metadata["status"] = "\(status.code)" }
         // These two are the server's texts, and a server can repeat what it was sent.

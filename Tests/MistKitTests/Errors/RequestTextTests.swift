@@ -1,6 +1,7 @@
 import CloudKitModel
 import Foundation
 import MistTesting
+import StreamingJSON
 import Testing
 
 @testable import MistKit
@@ -29,7 +30,7 @@ struct RequestTextTests {
     @Test func nothingIsAddedToAReasonThatNamesAField() {
         let texts = [
             refusal("invalid attempt to set value type INT64 for field 'rating'").naming(fields),
-            refusal("Unexpected input for rating").naming(fields),
+            refusal("Unexpected input for 'rating'").naming(fields),
             refusal("Unexpected input").naming([]),
             refusal("Unexpected input", code: .conflict).naming(fields),
         ].map(\.message)
@@ -41,13 +42,22 @@ struct RequestTextTests {
         #expect(refusal("Unexpected input").naming(many).message.hasSuffix("f19 (INT64), and 5 more."))
     }
 
+    @Test func aRefusedRecordNamesItsFields() async throws {
+        let json = #"{"recordType":"Note","recordName":"a","fields":{"n":{"value":"x","type":"INT64"},"m":{"value":1}}}"#
+        let record = try JSONReader.read(Record.self, from: json)
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let error = await #expect(throws: CloudKitError.self) { try await database.create(record) }
+            #expect(error?.reason == "Invalid value, expected type INT64.")
+            #expect(error?.message.contains("the request has n (INT64), m.") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func aMarkerWithAnotherQueryIsExplained() async throws {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
-            for result in try await database.save((1...3).map { Record(recordType: "Note", fields: ["n": .int64($0)]) })
-            {
-                _ = try result.get()
-            }
+            let notes = (1...3).map { Record(recordType: "Note", fields: ["n": .int64($0)]) }
+            for result in try await database.save(notes) { _ = try result.get() }
             func query(_ limit: Int64) -> Query<Record> {
                 Query(recordType: "Note", filters: [.lessThan("n", .int64(limit))])
             }
