@@ -46,7 +46,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
-        // The emulator's server: an orderly end.
+        // Servers: an orderly end, and the signals that ask for it.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
         // SQLite under the emulator.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
@@ -100,6 +100,9 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
         .target(

@@ -2,6 +2,7 @@ public import CloudKitEmulator
 import CloudKitModel
 public import HTTPTypes
 public import Logging
+import OpenAPISwiftHummingbird
 public import OpenAPISwiftRuntime
 
 #if canImport(FoundationEssentials)
@@ -83,8 +84,43 @@ public struct CloudKitEmulatorServer: Sendable {
         public var respondingInstance = "ckdatabasews:mistkit-emulator"
         /// What goes wrong, and when, for tests of clients. Nothing unless told otherwise.
         public var faults: [FaultRule] = []
-        /// What ``courierTimeout`` is measured with, and what slow replies are slow on.
+        /// What ``courierTimeout`` and the times of ``faults`` are measured with. The timeouts of connections are in real time.
         public var clock: any Clock<Duration> = ContinuousClock()
+        /// How long a connection can be open without a request, before the first one and between two: 75 seconds. Then it is closed.
+        ///
+        /// Clients that keep connections for reuse, such as AsyncHTTPClient, do so for 60 seconds. A server that closes first breaks the
+        /// request that is sent at that moment.
+        public var idleTimeout: Duration {
+            get { limits.idleTimeout }
+            set { limits.idleTimeout = newValue }
+        }
+        /// How long the head of a request may take, from its first byte to its last: 30 seconds. Then the connection is closed.
+        public var headTimeout: Duration {
+            get { limits.headTimeout }
+            set { limits.headTimeout = newValue }
+        }
+        /// How long a body may stand still, that of a request or of a response: 60 seconds. Then the connection is closed.
+        ///
+        /// A transfer that makes progress can last for any time, and so can a request that the server has not answered, such as one
+        /// to the web courier.
+        public var transferTimeout: Duration {
+            get { limits.transferTimeout }
+            set { limits.transferTimeout = newValue }
+        }
+        /// The number of connections above which new ones wait until another is closed.
+        ///
+        /// `nil` makes it three quarters of the file descriptors that the process can open when the server starts, at most 10,000.
+        public var maximumConnections: Int? {
+            get { limits.maximumConnections }
+            set { limits.maximumConnections = newValue }
+        }
+        /// How long a server that stops waits for requests under way: 5 seconds. Then it closes their connections.
+        public var shutdownTimeout: Duration {
+            get { limits.shutdownTimeout }
+            set { limits.shutdownTimeout = newValue }
+        }
+        /// What the five properties above set, in the form that the server's connections take.
+        var limits = ServerLimits()
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
 

@@ -15,8 +15,9 @@ import ServiceLifecycle
 extension CloudKitEmulatorServer {
     /// Listens on a socket for the length of a closure.
     ///
-    /// When the closure ends, no new connection is taken, requests under way are answered, and the socket is closed before
-    /// this method returns.
+    /// When the closure ends, no new connection is taken and requests under way are answered. A client that has sent a part of a request
+    /// or does not take its response is waited for until ``Configuration/shutdownTimeout``; then its connection is closed. The
+    /// socket is closed before this method returns. When the task is cancelled, connections are closed at once.
     ///
     /// ```swift
     /// try await server.withRunningServer { address in
@@ -35,37 +36,20 @@ extension CloudKitEmulatorServer {
         port: Int = 0,
         _ body: (_ address: URL) async throws -> Result
     ) async throws -> Result {
-        let (addresses, continuation) = AsyncThrowingStream<URL, any Error>.makeStream()
-        let application = application(host: host, port: port) { continuation.yield($0) }
-        let services = ServiceGroup(services: [application], logger: configuration.logger)
-        return try await withThrowingTaskGroup { group in
-            group.addTask {
-                do {
-                    try await services.run()
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                    throw error
-                }
-            }
-            var iterator = addresses.makeAsyncIterator()
-            guard let address = try await iterator.next() else { throw CancellationError() }
-            do {
-                let result = try await body(address)
-                await services.triggerGracefulShutdown()
-                try await group.waitForAll()
-                return result
-            } catch {
-                await services.triggerGracefulShutdown()
-                try? await group.waitForAll()
-                throw error
-            }
-        }
+        try await OpenAPISwiftHummingbird.withRunningServer(
+            of: responder,
+            host: host,
+            port: port,
+            limits: configuration.limits,
+            logger: configuration.logger,
+            body
+        )
     }
 
     /// Listens on a socket until the process gets SIGINT or SIGTERM, or the task is cancelled.
     ///
-    /// Requests under way are answered first.
+    /// With the first signal the server stops as ``withRunningServer(host:port:_:)`` does: requests under way are answered until
+    /// ``Configuration/shutdownTimeout``. With a second signal, and when the task is cancelled, connections are closed at once.
     ///
     /// - Parameters:
     ///   - host: The name or number of the interface to listen on; the loopback interface unless told otherwise.
@@ -77,28 +61,18 @@ extension CloudKitEmulatorServer {
         port: Int = 8080,
         onReady: @escaping @Sendable (_ address: URL) async -> Void = { _ in }
     ) async throws {
-        try await application(host: host, port: port, onReady: onReady).runService()
+        try await runServer(
+            of: responder,
+            host: host,
+            port: port,
+            limits: configuration.limits,
+            logger: configuration.logger,
+            onReady: onReady
+        )
     }
 
-    private func application(
-        host: String,
-        port: Int,
-        onReady: @escaping @Sendable (URL) async -> Void
-    ) -> some ApplicationProtocol {
-        Application(
-            responder: CallbackResponder<OperationRequestContext> { request, context in
-                try await respond(to: request, on: context.channel)
-            },
-            configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-            onServerRunning: { channel in
-                var components = URLComponents()
-                components.scheme = "http"
-                components.host = host
-                components.port = channel.localAddress?.port ?? port
-                if let address = components.url { await onReady(address) }
-            },
-            logger: configuration.logger
-        )
+    private var responder: CallbackResponder<OperationRequestContext> {
+        CallbackResponder { request, context in try await respond(to: request, on: context.channel) }
     }
 
     /// Answers a request of Hummingbird's. All requests come here, so that a path that is unknown is answered as in process.

@@ -34,7 +34,7 @@ public enum EmulatorConnection: Hashable, Sendable, CaseIterable {
 /// ```
 ///
 /// Each call has an emulator of its own, so tests may run side by side. When the closure ends, the emulator and its data are
-/// gone, unless they are in a file.
+/// gone, unless they are in a file. Over a socket, requests that are still under way then have one second to end.
 ///
 /// - Parameters:
 ///   - connection: In process, or over a socket.
@@ -69,6 +69,8 @@ public func withCloudKitEmulator<Result>(
     let quiet = Logger(label: "MistTesting") { _ in SwiftLogNoOpLogHandler() }
     var serverConfiguration = CloudKitEmulatorServer.Configuration(logger: quiet)
     serverConfiguration.faults = faults
+    // What is under way when the closure ends has no reader any more.
+    serverConfiguration.shutdownTimeout = .seconds(1)
     if let clock { serverConfiguration.clock = clock.timer }
     let server = try CloudKitEmulatorServer(rules, configuration: serverConfiguration)
     let key = try randomness.map { try ServerToServerKey(rawRepresentation: $0.next(32)) } ?? .generate()

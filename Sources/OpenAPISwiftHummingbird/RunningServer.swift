@@ -1,7 +1,10 @@
 package import Hummingbird
-import Logging
+package import Logging
 import NIOCore
 import OpenAPISwiftRuntime
+import ServiceLifecycle
+import Synchronization
+package import UnixSignals
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -9,14 +12,45 @@ import OpenAPISwiftRuntime
     package import Foundation
 #endif
 
-/// Serves a router on this machine for the length of a closure.
+/// Serves a responder for the length of a closure.
 ///
-/// The server listens before the closure is called, and has stopped when the function returns; connections that are still open then are
-/// closed, and handlers that still run are cancelled.
+/// The server listens before the closure is called. When the closure ends, no new connection is taken and requests under way are answered;
+/// after ``ServerLimits/shutdownTimeout``, or at once when the task is cancelled, connections that are still open are closed and
+/// handlers that still run are cancelled. The server has stopped when the function returns.
+/// - Parameters:
+///   - responder: What answers the requests.
+///   - host: The address to listen on.
+///   - port: The port to listen on; 0 for one that is free.
+///   - limits: How long clients may take, and how long the server takes to stop.
+///   - logger: Where the server logs.
+///   - body: What to do while the server runs; it is passed the URL of the server.
+/// - Returns: What the closure returns.
+/// - Throws: What the closure throws, or the error of starting the server.
+package func withRunningServer<Responder: HTTPResponder, Result>(
+    of responder: Responder,
+    host: String = "127.0.0.1",
+    port: Int = 0,
+    limits: ServerLimits = ServerLimits(),
+    logger: Logger,
+    _ body: (URL) async throws -> Result
+) async throws -> Result where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    let server = try await RunningServer(responder, host: host, port: port, limits: limits, logger: logger)
+    let result: Swift.Result<Result, any Error>
+    do {
+        result = .success(try await body(server.url))
+    } catch {
+        result = .failure(error)
+    }
+    await server.stop()
+    return try result.get()
+}
+
+/// Serves a router for the length of a closure, as ``withRunningServer(of:host:port:limits:logger:_:)`` does, and logs errors only.
 /// - Parameters:
 ///   - router: The routes to serve.
 ///   - host: The address to listen on.
 ///   - port: The port to listen on; 0 for one that is free.
+///   - limits: How long clients may take, and how long the server takes to stop.
 ///   - body: What to do while the server runs; it is passed the URL of the server.
 /// - Returns: What the closure returns.
 /// - Throws: What the closure throws, or the error of starting the server.
@@ -24,53 +58,165 @@ package func withRunningServer<Context: RequestContext, Result>(
     of router: Router<Context>,
     host: String = "127.0.0.1",
     port: Int = 0,
+    limits: ServerLimits = ServerLimits(),
     _ body: (URL) async throws -> Result
 ) async throws -> Result where Context.Source == ApplicationRequestContextSource {
-    let (channels, continuation) = AsyncStream<any Channel>.makeStream()
     var logger = Logger(label: "server")
     logger.logLevel = .error
-    let application = Application(
-        router: router,
-        configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-        onServerRunning: { continuation.yield($0) },
-        logger: logger
-    )
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask {
-            defer { continuation.finish() }
-            try await application.run()
-        }
-        var iterator = channels.makeAsyncIterator()
-        guard let channel = await iterator.next(isolation: #isolation) else {
-            // The server ended before it listened: its error tells why.
-            try await group.next()
-            throw CancellationError()
-        }
-        let result: Swift.Result<Result, any Error>
-        do {
-            guard let port = channel.localAddress?.port, let url = URL(string: "http://\(host):\(port)") else {
-                throw InvalidServerURLError(text: host)
-            }
-            result = .success(try await body(url))
-        } catch {
-            result = .failure(error)
-        }
-        try? await stopListening(channel, on: application.eventLoopGroup)
-        group.cancelAll()
-        // Stopping by cancellation is no failure.
-        _ = await group.nextResult()
-        return try result.get()
-    }
+    let responder = router.buildResponder()
+    return try await withRunningServer(of: responder, host: host, port: port, limits: limits, logger: logger, body)
 }
 
-/// Closes the channel of a server when no connection is on its way from being accepted to being handled.
+/// Serves a responder until the process gets a signal, or the task is cancelled.
 ///
-/// NIO traps when it drops such a connection, as it does when the server's task is cancelled in that moment.
-private func stopListening(_ channel: any Channel, on group: any EventLoopGroup) async throws {
-    try await channel.setOption(.autoRead, value: false).get()
-    for loop in group.makeIterator() {
-        try await loop.submit {}.get()
+/// With the first signal the server stops as at the end of ``withRunningServer(of:host:port:limits:logger:_:)``. With a second one, and when
+/// the task is cancelled, it closes all connections at once.
+/// - Parameters:
+///   - responder: What answers the requests.
+///   - host: The address to listen on.
+///   - port: The port to listen on; 0 for one that is free.
+///   - limits: How long clients may take, and how long the server takes to stop.
+///   - logger: Where the server logs.
+///   - signals: The signals that stop the server.
+///   - onReady: Called once, when connections are taken, with the URL of the server.
+/// - Throws: The error of starting the server, or the one that ended it without a signal.
+package func runServer<Responder: HTTPResponder>(
+    of responder: Responder,
+    host: String,
+    port: Int,
+    limits: ServerLimits = ServerLimits(),
+    logger: Logger,
+    until signals: [UnixSignal] = [.sigint, .sigterm],
+    onReady: @Sendable (URL) async -> Void
+) async throws where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    let signals = await UnixSignalsSequence(trapping: signals)
+    let server = try await RunningServer(responder, host: host, port: port, limits: limits, logger: logger)
+    let stop = Task {
+        var isFirst = true
+        for await _ in signals {
+            if isFirst {
+                isFirst = false
+                Task { await server.stop() }
+            } else {
+                await server.closeConnections()
+            }
+        }
     }
-    try await channel.eventLoop.submit {}.get()
-    try await channel.close().get()
+    defer { stop.cancel() }
+    await onReady(server.url)
+    try await server.waitUntilStopped()
+}
+
+/// A server that listens, and that can be stopped whatever its clients do.
+private final class RunningServer: Sendable {
+
+    let url: URL
+    private let limits: ServerLimits
+    private let listener: any Channel
+    private let eventLoopGroup: any EventLoopGroup
+    private let connections: OpenConnections
+    private let services: ServiceGroup
+    /// Not a child of the task that started the server: what ends it is `stop()`, which keeps an order.
+    private let task: Task<Void, any Error>
+    private let isStopping = Mutex(false)
+
+    /// Starts a server, and returns when it listens.
+    init<Responder: HTTPResponder>(
+        _ responder: Responder,
+        host: String,
+        port: Int,
+        limits: ServerLimits,
+        logger: Logger
+    ) async throws where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        let connections = OpenConnections()
+        let (listeners, continuation) = AsyncStream<any Channel>.makeStream()
+        let application = Application(
+            responder: responder,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [ConnectionTimeoutHandler(limits, connections, logger: logger)]
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                availableConnectionsDelegate: .maximum(limits.effectiveMaximumConnections, logger: logger)
+            ),
+            onServerRunning: { listener in
+                try? await listener.eventLoop.submit {
+                    let handler = AcceptPauseHandler(logger: logger)
+                    try listener.pipeline.syncOperations.addHandler(handler, position: .first)
+                }.get()
+                continuation.yield(listener)
+            },
+            logger: logger
+        )
+        let services = ServiceGroup(services: [application], logger: logger)
+        let task = Task {
+            defer { continuation.finish() }
+            try await services.run()
+        }
+        var iterator = listeners.makeAsyncIterator()
+        guard let listener = await iterator.next(isolation: #isolation) else {
+            // The server ended before it listened: its error tells why.
+            try await task.value
+            throw CancellationError()
+        }
+        var components = URLComponents()
+        components.scheme = "http"
+        components.host = host
+        components.port = listener.localAddress?.port ?? port
+        self.limits = limits
+        self.listener = listener
+        self.connections = connections
+        self.services = services
+        self.task = task
+        eventLoopGroup = application.eventLoopGroup
+        guard let url = components.url else {
+            task.cancel()
+            throw InvalidServerURLError(text: host)
+        }
+        self.url = url
+    }
+
+    /// Takes no more connections, lets requests under way be answered, and closes after the timeout what is left.
+    func stop() async {
+        isStopping.withLock { $0 = true }
+        await services.triggerGracefulShutdown()
+        let deadline = Task {
+            try await Task.sleep(for: limits.shutdownTimeout.bounded)
+            await closeConnections()
+        }
+        await withTaskCancellationHandler {
+            // A server that stops by cancellation has not failed.
+            _ = await task.result
+        } onCancel: {
+            Task { await closeConnections() }
+        }
+        deadline.cancel()
+    }
+
+    /// Closes the listening socket and all connections, and cancels the handlers that still run.
+    ///
+    /// In this order, because NIO traps when a connection is dropped that is open and has no handler yet, and because Hummingbird waits
+    /// until its connections are closed, cancelled or not.
+    func closeConnections() async {
+        isStopping.withLock { $0 = true }
+        await services.triggerGracefulShutdown()
+        try? await listener.closeFuture.get()
+        for loop in eventLoopGroup.makeIterator() { try? await loop.submit {}.get() }
+        try? await listener.eventLoop.submit {}.get()
+        await connections.closeAll()
+        task.cancel()
+    }
+
+    /// Waits until the server has stopped, and closes its connections when the task is cancelled.
+    /// - Throws: The error that ended the server when nothing stopped it.
+    func waitUntilStopped() async throws {
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            Task { await closeConnections() }
+        }
+        if !isStopping.withLock({ $0 }) { try result.get() }
+    }
 }

@@ -52,7 +52,7 @@ enum Carrier: CaseIterable, CustomTestStringConvertible {
         _ body: (Caller) async throws -> Result
     ) async throws -> Result where Context.Source == ApplicationRequestContextSource {
         try handlers(HummingbirdTransport(router))
-        return try await withRunningServer(of: router) { url in
+        return try await withRunningServer(of: router, limits: ServerLimits(shutdownTimeout: .zero)) { url in
             let url = try #require(URL(string: "\(url.absoluteString)\(path)"))
             return try await body(Caller(transport: AsyncHTTPClientTransport(), baseURL: url))
         }

@@ -222,7 +222,8 @@ struct HummingbirdTransportTests {
             method: .get,
             path: "/slow"
         )
-        let call = try await withRunningServer(of: router) { url async throws in
+        let call = try await withRunningServer(of: router, limits: ServerLimits(shutdownTimeout: .zero)) {
+            url async throws in
             let call = Task { try await send(.get, "/slow", at: url).0.status }
             var iterator = started.makeAsyncIterator()
             await iterator.next()

@@ -101,7 +101,7 @@ struct URLSessionTransportTests {
             method: .get,
             path: "/events"
         )
-        try await withRunningServer(of: router) { url in
+        try await withRunningServer(of: router, limits: ServerLimits(shutdownTimeout: .zero)) { url in
             let caller = Caller(transport: URLSessionTransport(), baseURL: url)
             do {
                 let (_, body) = try await caller.send(.get, "/events")
@@ -356,7 +356,7 @@ struct URLSessionTransportTests {
     ) async throws -> Result {
         let router = Router()
         try handlers(HummingbirdTransport(router))
-        return try await withRunningServer(of: router) { url in
+        return try await withRunningServer(of: router, limits: ServerLimits(shutdownTimeout: .zero)) { url in
             let url = try #require(URL(string: "\(url.absoluteString)\(path)"))
             return try await body(
                 Caller(transport: URLSessionTransport(configuration: configuration), baseURL: url)

@@ -11,6 +11,9 @@ struct EmulatorCommand: AsyncParsableCommand {
         commandName: "emulator",
         abstract: "Serve CloudKit Web Services on this machine until Ctrl-C.",
         discussion: """
+            With Ctrl-C or SIGTERM, requests under way are answered first, for as long as --shutdown-timeout says. A second Ctrl-C ends \
+            it at once.
+
             The data stay in the data folder, the same that other commands use when no credentials are set. Any client of CloudKit Web \
             Services can talk to it, CloudKit JS included.
 
@@ -52,6 +55,9 @@ struct EmulatorCommand: AsyncParsableCommand {
     )
     var signInCallback: String?
 
+    @OptionGroup(title: "Limits of connections")
+    var limits: ServerLimitOptions
+
     @Flag(name: .shortAndLong, help: "Log each request on standard error.")
     var verbose = false
 
@@ -62,7 +68,10 @@ struct EmulatorCommand: AsyncParsableCommand {
     func run() async throws {
         var logger = Logger(label: "emulator") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = verbose ? .debug : .error
-        let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, logger: logger)
+        var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
+        limits.apply(to: &configuration)
+        ServerLimitOptions.raiseFileDescriptorLimit()
+        let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, configuration: configuration)
         let keys = try publicKeys.map { path in
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
                 throw CommandError.unreadable(path)

@@ -1,3 +1,4 @@
+import CloudKitEmulatorServer
 import Foundation
 import HTTPTypes
 import Logging
@@ -104,7 +105,7 @@ struct Connection {
         let embedded = try EmbeddedEmulator(
             folder: settings.dataFolder ?? EmbeddedEmulator.defaultFolder,
             container: settings.container ?? EmbeddedEmulator.defaultContainer,
-            logger: logger
+            configuration: .init(logger: logger)
         )
         let service = CloudKitService(
             containerIdentifier: embedded.container,

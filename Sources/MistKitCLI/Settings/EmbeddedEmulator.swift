@@ -1,7 +1,6 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
 import Foundation
-import Logging
 import MistKit
 import StreamingJSON
 
@@ -25,7 +24,11 @@ struct EmbeddedEmulator {
     /// Opens the folder's emulator, and makes folder, data and account where there are none.
     ///
     /// - Throws: ``CommandError`` when the folder cannot be written or its files cannot be read.
-    init(folder: String, container: String, logger: Logger) throws {
+    init(
+        folder: String,
+        container: String,
+        configuration: CloudKitEmulatorServer.Configuration
+    ) throws {
         self.folder = folder
         self.container = container
         do {
@@ -40,7 +43,7 @@ struct EmbeddedEmulator {
             for environment in ContainerEnvironment.allCases {
                 try emulator.registerAPIToken(account.apiToken, for: container, in: environment)
             }
-            server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: logger))
+            server = try CloudKitEmulatorServer(emulator, configuration: configuration)
         } catch let error as CommandError {
             throw error
         } catch {

@@ -1,0 +1,200 @@
+import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The connections of a server, so that all can be closed.
+final class OpenConnections: Sendable {
+
+    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+    func add(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels.withLock { $0[id] = channel }
+        channel.closeFuture.whenComplete { _ in
+            _ = self.channels.withLock { $0.removeValue(forKey: id) }
+        }
+    }
+
+    /// Closes the connections, whatever happens on them, and returns when they are closed.
+    func closeAll() async {
+        let open = channels.withLock { Array($0.values) }
+        for channel in open { channel.close(promise: nil) }
+        for channel in open { try? await channel.closeFuture.get() }
+    }
+}
+
+/// Closes a connection whose client exceeds a timeout.
+///
+/// By itself it does nothing but look at the time. It adds two handlers to its channel that tell it what happens: one where messages
+/// are bytes, and one where they are parts of requests and responses.
+final class ConnectionTimeoutHandler: ChannelInboundHandler, RemovableChannelHandler {
+
+    typealias InboundIn = NIOAny
+
+    private let limits: ServerLimits
+    private let connections: OpenConnections
+    private let logger: Logger
+    private var nextCheck: Scheduled<Void>?
+    fileprivate var progress = ConnectionProgress(openedAt: .now())
+
+    init(_ limits: ServerLimits, _ connections: OpenConnections, logger: Logger) {
+        self.limits = limits
+        self.connections = connections
+        self.logger = logger
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        progress = ConnectionProgress(openedAt: context.eventLoop.now)
+        connections.add(context.channel)
+        let pipeline = context.pipeline.syncOperations
+        do {
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(PartProgressHandler(self), position: .after(decoder))
+            try pipeline.addHandler(ByteProgressHandler(self), position: .first)
+        } catch {
+            // Without both a transfer could not be told from a connection that stands still.
+            logger.error("A connection has no timeouts", metadata: ["error": "\(error)"])
+            return
+        }
+        scheduleCheck(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        nextCheck?.cancel()
+        nextCheck = nil
+    }
+
+    private func scheduleCheck(_ context: ChannelHandlerContext) {
+        let interval = TimeAmount(limits.checkInterval)
+        nextCheck = context.eventLoop.assumeIsolated().scheduleTask(in: interval) { [self] in
+            let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+            guard let stall = progress.stall(limits, at: context.eventLoop.now, bufferedBytes: buffered) else {
+                return scheduleCheck(context)
+            }
+            logger.debug("A connection made no progress and is closed", metadata: ["stall": "\(stall)"])
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// Tells a ``ConnectionTimeoutHandler`` of requests and responses.
+private final class PartProgressHandler: ChannelDuplexHandler, RemovableChannelHandler {
+
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let timeouts: ConnectionTimeoutHandler
+
+    init(_ timeouts: ConnectionTimeoutHandler) {
+        self.timeouts = timeouts
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head: timeouts.progress.receiveHead(at: context.eventLoop.now)
+        case .body: break
+        case .end: timeouts.progress.receiveEnd(at: context.eventLoop.now)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { timeouts.progress.endResponse(at: context.eventLoop.now) }
+        context.write(data, promise: promise)
+    }
+}
+
+/// Tells a ``ConnectionTimeoutHandler`` of bytes.
+private final class ByteProgressHandler: ChannelDuplexHandler, RemovableChannelHandler {
+
+    typealias InboundIn = NIOAny
+    typealias OutboundIn = NIOAny
+
+    private let timeouts: ConnectionTimeoutHandler
+
+    init(_ timeouts: ConnectionTimeoutHandler) {
+        self.timeouts = timeouts
+    }
+
+    func read(context: ChannelHandlerContext) {
+        timeouts.progress.startReading(at: context.eventLoop.now)
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        timeouts.progress.receiveBytes(at: context.eventLoop.now)
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        timeouts.progress.stopReading()
+        context.fireChannelReadComplete()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        timeouts.progress.write()
+        context.write(data, promise: promise)
+    }
+}
+
+/// Stops accepting for a while when the system has no file descriptor or no memory for another connection.
+///
+/// The pause that NIO has for this case has no effect: after such an error a read is still pending, so the listening socket stays with
+/// the selector, which reports it again at once. To switch off reading by itself takes it out.
+final class AcceptPauseHandler: ChannelInboundHandler {
+
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+
+    static let duration = TimeAmount.milliseconds(250)
+
+    private let logger: Logger
+    private var isPaused = false
+    private var isReported = false
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isReported = false
+        context.fireChannelRead(data)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? IOError, Self.shortages.contains(error.errnoCode) else {
+            context.fireErrorCaught(error)
+            return
+        }
+        guard !isPaused else { return }
+        isPaused = true
+        if !isReported {
+            isReported = true
+            logger.error(
+                "New connections wait, as the system has no resources for them; see the limit of open files, ulimit -n",
+                metadata: ["error": "\(error)"]
+            )
+        }
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.duration) { [self] in
+            isPaused = false
+            try? context.channel.syncOptions?.setOption(.autoRead, value: true)
+        }
+    }
+
+    private static let shortages: Set<CInt> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
+}
