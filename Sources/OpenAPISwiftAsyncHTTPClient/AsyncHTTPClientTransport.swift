@@ -26,7 +26,8 @@ public import OpenAPISwiftRuntime
 /// the request are joined as they are percent-encoded. Cancelling the calling task cancels the request, and a response body that is given
 /// up before its end closes its connection.
 ///
-/// Failures to connect, lost connections and timeouts are thrown as `TransportError`.
+/// Failures to connect, lost connections and timeouts are thrown as `TransportError`. Redirects are handed to the caller; for a transport that
+/// follows them, give the configuration an `HTTPClient` that does, such as `.shared`.
 public struct AsyncHTTPClientTransport: ClientTransport {
 
     /// What a transport sends with, and how long it waits.
@@ -38,32 +39,42 @@ public struct AsyncHTTPClientTransport: ClientTransport {
         /// How long the head of a response may take, connecting and sending included.
         public var timeout: TimeAmount
 
-        /// Creates a configuration.
+        /// Creates a configuration with a client that all such configurations of the process share.
+        ///
+        /// It hands redirects to the caller instead of following them, reports a refused connection at once, and gives up on a connection
+        /// that does not come about within 10 seconds. It is never shut down.
+        /// - Parameter timeout: How long the head of a response may take, connecting and sending included.
+        public init(timeout: TimeAmount = .minutes(1)) {
+            self.init(client: Self.sharedClient, timeout: timeout)
+        }
+
+        /// Creates a configuration with a client of the caller's.
         /// - Parameters:
-        ///   - client: The client that sends; the shared one follows redirects and needs no shutdown.
+        ///   - client: The client that sends. AsyncHTTPClient's own shared one, `.shared`, follows redirects and tries to connect until the
+        ///     timeout.
         ///   - timeout: How long the head of a response may take, connecting and sending included.
-        public init(client: HTTPClient = .shared, timeout: TimeAmount = .minutes(1)) {
+        public init(client: HTTPClient, timeout: TimeAmount = .minutes(1)) {
             self.client = client
             self.timeout = timeout
         }
 
-        /// A client shared by the process that hands redirects to the caller instead of following them, and that reports a refused
-        /// connection at once instead of trying until the timeout.
-        ///
-        /// For callers that sign their requests, or that repeat failed ones by a policy of their own.
-        public static let direct: Configuration = {
+        private static let sharedClient = HTTPClient(configuration: connectingOnce)
+
+        /// No redirects, and no second attempt to connect: those who want either know better when.
+        private static var connectingOnce: HTTPClient.Configuration {
             var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
             configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.networkFrameworkWaitForConnectivity = false
             configuration.timeout.connect = .seconds(10)
-            return Configuration(client: HTTPClient(configuration: configuration))
-        }()
+            return configuration
+        }
 
         /// A client shared by the process for bodies that take their time: a transfer may last a day, and fails when nothing moves for a
-        /// minute. Its connections are its own, and it is like ``direct`` otherwise.
+        /// minute. Its connections are its own, and it is like the client of ``init(timeout:)`` otherwise.
         public static let transfers: Configuration = {
-            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-            configuration.connectionPool.retryConnectionEstablishment = false
-            configuration.timeout = .init(connect: .seconds(10), read: .seconds(60), write: .seconds(60))
+            var configuration = connectingOnce
+            configuration.timeout.read = .seconds(60)
+            configuration.timeout.write = .seconds(60)
             return Configuration(client: HTTPClient(configuration: configuration), timeout: .hours(24))
         }()
     }

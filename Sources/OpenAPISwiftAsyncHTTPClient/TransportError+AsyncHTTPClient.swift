@@ -12,8 +12,10 @@ extension TransportError {
         case let error as HTTPClientError:
             guard let (code, message) = Self.meaning(of: error, server: server) else { return nil }
             self.init(code: code, message: message, cause: error)
-        case is NIOConnectionError:
-            self.init(code: .connectionFailed, message: Self.unreachable(server), cause: error)
+        case let error as NIOConnectionError:
+            // Of several addresses the first says enough.
+            let cause = error.connectionErrors.first?.error ?? error.dnsAError ?? error.dnsAAAAError ?? error
+            self.init(code: .connectionFailed, message: Self.unreachable(server), cause: cause)
         case let error as IOError where error.errnoCode == ECONNREFUSED:
             self.init(code: .connectionFailed, message: Self.unreachable(server), cause: error)
         case is IOError, is ChannelError, is HTTPParserError:

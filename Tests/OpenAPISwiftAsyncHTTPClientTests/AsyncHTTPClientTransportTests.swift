@@ -89,15 +89,46 @@ struct AsyncHTTPClientTransportTests {
     @Test func aServerThatIsNotThereIsToldSo() async throws {
         // A port that was free a moment ago.
         let url = try await withRunningServer(of: Router()) { $0 }
-        var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.retryConnectionEstablishment = false
-        try await HTTPClient.withHTTPClient(configuration: configuration) { client async throws in
-            let transport = AsyncHTTPClientTransport(configuration: .init(client: client))
-            let error = await #expect(throws: TransportError.self) {
-                try await transport.send(request, body: nil, baseURL: url, operationID: "test")
+        // A transport that tried again would run into this.
+        let transport = AsyncHTTPClientTransport(configuration: .init(timeout: .hours(1)))
+        let error = await #expect(throws: TransportError.self) {
+            try await transport.send(request, body: nil, baseURL: url, operationID: "test")
+        }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.message.contains("127.0.0.1:\(url.port ?? 0)") == true)
+        let text = try #require(error).description
+        #expect(text.contains("Cause: "), "\(text)")
+        #expect(text.contains("Connection refused"), "\(text)")
+        #expect(!text.contains("(("), "\(text)")
+        #expect(!text.contains("))"), "\(text)")
+    }
+
+    @Test func aRedirectIsHandedToTheCallerUnlessTheClientFollowsIt() async throws {
+        func register(_ transport: any ServerTransport) throws {
+            try transport.register(
+                { _, _, _ in (HTTPResponse(status: .found, headerFields: [.location: "/new"]), nil) },
+                method: .get,
+                path: "/"
+            )
+            try transport.register(
+                { _, _, _ in (HTTPResponse(status: .ok), nil) },
+                method: .get,
+                path: "/new"
+            )
+        }
+        try await Carrier.socket.withServer(handlers: register) { caller async throws in
+            for (configuration, status) in [
+                (AsyncHTTPClientTransport.Configuration(), 302), (.transfers, 302), (.init(client: .shared), 200),
+            ] {
+                let transport = AsyncHTTPClientTransport(configuration: configuration)
+                let (response, _) = try await transport.send(
+                    request,
+                    body: nil,
+                    baseURL: caller.baseURL,
+                    operationID: "test"
+                )
+                #expect(response.status.code == status)
             }
-            #expect(error?.code == .connectionFailed)
-            #expect(error?.message.contains("127.0.0.1:\(url.port ?? 0)") == true)
         }
     }
 

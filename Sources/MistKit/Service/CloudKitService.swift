@@ -126,7 +126,7 @@ public struct CloudKitService: Sendable {
         environment: ContainerEnvironment = .development,
         tokenManager: any TokenManager,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
+        transport: any ClientTransport = AsyncHTTPClientTransport(),
         assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         middlewares: [any ClientMiddleware] = [],
         retryPolicy: RetryPolicy = RetryPolicy(),
@@ -187,7 +187,7 @@ public struct CloudKitService: Sendable {
         apiToken: String,
         webAuthToken: String? = nil,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
+        transport: any ClientTransport = AsyncHTTPClientTransport(),
         assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
@@ -224,7 +224,7 @@ public struct CloudKitService: Sendable {
         keyID: String,
         privateKeyPEM: String,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(configuration: .direct),
+        transport: any ClientTransport = AsyncHTTPClientTransport(),
         assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")

@@ -60,6 +60,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The code, the message and the cause.
     public var description: String {
         let text = "\(code): \(message)"
-        return cause.map { "\(text) (\($0))" } ?? text
+        return cause.map { "\(text) Cause: \($0)" } ?? text
     }
 }

@@ -22,7 +22,7 @@ final class TinyBrowser {
         }
     }
 
-    private let transport = AsyncHTTPClientTransport(configuration: .direct)
+    private let transport = AsyncHTTPClientTransport()
     /// Cookies know no ports.
     private var cookies: [String: [String: String]] = [:]
 
