@@ -80,11 +80,12 @@ extension CloudKitEmulatorServer {
         case .loseReply:
             _ = try await respondRightly(to: request, body: body)
             throw TransportError.lost
-        case .hang:
-            let (never, continuation) = AsyncStream<Never>.makeStream()
-            defer { continuation.finish() }
-            for await _ in never {}
-            throw CancellationError()
+        case .hang(let duration):
+            try await configuration.clock.sleep(for: duration)
+            throw TransportError(
+                code: .timedOut,
+                message: "The emulator did not answer for \(duration), as it was told to."
+            )
         case .refuse(let refusal, let header):
             var exchange = Exchange(request, with: self)
             exchange.nextWebAuthToken = nil

@@ -95,6 +95,7 @@ public struct FaultRule: Sendable {
 /// - ``loseReply``
 /// - ``resetReply(afterBytes:)``
 /// - ``hang``
+/// - ``hang(for:)``
 ///
 /// ### Refusals of the service
 /// - ``throttle(retryAfter:header:)``
@@ -121,7 +122,7 @@ public struct Fault: Sendable {
         case loseRequest
         case loseReply
         case reset(afterBytes: Int)
-        case hang
+        case hang(Duration)
         case refuse(Refusal, retryAfterHeader: String?)
         case refuseItems(ItemFault)
         case answer(HTTPResponse, body: String?)
@@ -147,8 +148,17 @@ public struct Fault: Sendable {
     /// - Returns: The fault.
     public static func resetReply(afterBytes count: Int = 10) -> Fault { Fault(kind: .reset(afterBytes: count)) }
 
-    /// Nothing is done, and no reply comes until the client gives up.
-    public static let hang = Fault(kind: .hang)
+    /// Nothing is done, and no reply comes: ``hang(for:)`` for 60 seconds, the timeout of the client's transport.
+    public static let hang = hang(for: .seconds(60))
+
+    /// Nothing is done, and no reply comes.
+    ///
+    /// It ends when the client's task is cancelled or the client closes its connection. Otherwise it ends after a while: in process by a
+    /// `TransportError` with the code `timedOut`, over a socket by the end of the connection.
+    ///
+    /// - Parameter duration: How long to wait before it ends, on the clock of the server's configuration.
+    /// - Returns: The fault.
+    public static func hang(for duration: Duration) -> Fault { Fault(kind: .hang(duration)) }
 
     /// Nothing is done: 429, `THROTTLED`.
     ///
@@ -284,7 +294,7 @@ extension Fault: CustomStringConvertible {
         case .loseRequest: "lost request"
         case .loseReply: "lost reply"
         case .reset(let count): "reset after \(count) bytes"
-        case .hang: "no reply"
+        case .hang(let duration): "no reply for \(duration)"
         case .refuse(let refusal, let header):
             "\(refusal.status.code) \(refusal.error.serverErrorCode.rawValue)"
                 + (refusal.error.retryAfter.map { ", retryAfter \($0)" } ?? "")

@@ -1,0 +1,43 @@
+import CloudKitEmulatorServer
+import CloudKitModel
+import HTTPTypes
+import MistTesting
+import OpenAPISwiftRuntime
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct FaultTests {
+    @Test(arguments: [
+        (EmulatorConnection.inProcess, TransportError.Code.timedOut), (.socket, .connectionLost),
+    ])
+    func aRequestThatHangsEndsAfterItsTime(connection: EmulatorConnection, code: TransportError.Code) async throws {
+        let clock = TestClock()
+        try await withCloudKitEmulator(over: connection, clock: clock) { emulator in
+            for (fault, seconds) in [(Fault.hang, 60.0), (.hang(for: .seconds(5)), 5)] {
+                emulator.faults.add(FaultRule(fault))
+                let path = emulator.path("zones/list", in: .private)
+                let call = Task {
+                    try await emulator.send(HTTPRequest(method: .get, scheme: nil, authority: nil, path: path))
+                }
+                await clock.waitForSleepers()
+                clock.advance(by: seconds)
+                let error = await #expect(throws: TransportError.self) { try await call.value }
+                #expect(error?.code == code)
+            }
+        }
+    }
+
+    @Test func aRequestThatHangsEndsWithItsTask() async throws {
+        let clock = TestClock()
+        try await withCloudKitEmulator(faults: [FaultRule(.hang)], clock: clock) { emulator in
+            let path = emulator.path("zones/list", in: .private)
+            let call = Task {
+                try await emulator.send(HTTPRequest(method: .get, scheme: nil, authority: nil, path: path))
+            }
+            await clock.waitForSleepers()
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(clock.sleeperCount == 0)
+        }
+    }
+}
