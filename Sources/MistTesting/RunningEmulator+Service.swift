@@ -67,6 +67,7 @@ extension RunningEmulator {
             ),
             serverURL: serverURL,
             transport: transport,
+            assetTransport: transport,
             retryPolicy: .never
         )
     }

@@ -80,6 +80,17 @@ struct WithCloudKitEmulatorTests {
     }
 
     @Test(arguments: connections)
+    func filesOfAnotherPersonStayAtTheEmulator(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
+            let database = try emulator.service(asUser: ben).privateDatabase
+            let upload = try await database.upload(.bytes([1, 2, 3]), for: "file", of: "Note")
+            let record = try await database.create(upload.record())
+            #expect(try await database.download(AssetField("file", of: record)) == [1, 2, 3])
+        }
+    }
+
+    @Test(arguments: connections)
     func theClockOfTheTestIsTheClockOfStampsAndSignatures(_ connection: EmulatorConnection) async throws {
         let clock = TestClock()
         try await withCloudKitEmulator(over: connection, clock: clock) { emulator in

@@ -56,7 +56,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// How many there are, once that is known.
         private var size: Int64?
         private var entityTag: String?
-        private var failedAttempts = 0
+        private var failures = AssetHost.Failures()
         private var hasNewAddress = false
         private var isFinished = false
 
@@ -111,7 +111,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             guard !chunk.isEmpty else { return nil }
             offset += Int64(chunk.count)
             if let size, offset > size { throw CloudKitError.wrongSize(expected: size, found: nil) }
-            (failedAttempts, hasNewAddress) = (0, false)
+            (failures, hasNewAddress) = (AssetHost.Failures(), false)
             chunks.progress?(TransferProgress(completedBytes: offset, totalBytes: size))
             return chunk
         }
@@ -196,9 +196,8 @@ public struct AssetChunks: AsyncSequence, Sendable {
                 asset?.downloadURL = nil
                 return
             }
-            failedAttempts += 1
             do throws(CloudKitError) {
-                try await chunks.host.waitForAnotherAttempt(after: failedAttempts, error)
+                try await chunks.host.waitForAnotherAttempt(after: error, &failures)
             } catch {
                 isFinished = true
                 throw error

@@ -84,17 +84,32 @@ struct AssetHost: Sendable {
         )
     }
 
+    /// The failures of a transfer since it last made progress.
+    struct Failures: Sendable {
+        fileprivate var count = 0
+        /// The time since the first of them.
+        fileprivate var elapsed: (@Sendable () -> Duration)?
+    }
+
     /// Waits before another attempt.
     ///
+    /// The deadline of the policy counts from the first failure, so that a transfer can go on however long it took until then.
+    ///
     /// - Parameters:
-    ///   - attempt: The number of the attempt that failed, from 1, since something was last achieved.
-    ///   - error: Its error.
+    ///   - error: The error of the last attempt.
+    ///   - failures: The failures before, to which this one is added.
     /// - Throws: The error, when there should be no other attempt.
-    func waitForAnotherAttempt(after attempt: Int, _ error: CloudKitError) async throws(CloudKitError) {
-        guard attempt < retryPolicy.maximumAttempts, error.isTransient else { throw error }
+    func waitForAnotherAttempt(
+        after error: CloudKitError,
+        _ failures: inout Failures
+    ) async throws(CloudKitError) {
+        failures.count += 1
+        let elapsed = failures.elapsed ?? clock.stopwatch()
+        failures.elapsed = elapsed
+        guard failures.count < retryPolicy.maximumAttempts, error.isTransient else { throw error }
         let delay =
-            (error.retryAfter ?? .zero) + retryPolicy.backoff(afterAttempt: attempt, random: random())
-        guard delay <= retryPolicy.deadline else { throw error }
+            (error.retryAfter ?? .zero) + retryPolicy.backoff(afterAttempt: failures.count, random: random())
+        guard elapsed() + delay <= retryPolicy.deadline else { throw error }
         logger.info(
             "Transfer of an asset failed and will go on",
             metadata: ["operation": "\(error.operation ?? "")", "code": "\(error.code)", "delay": "\(delay)"]
@@ -152,7 +167,7 @@ extension CloudKitError {
             }
         error.httpStatus = response.status
         error.operation = operation
-        error.retryAfter = response.headerFields[.retryAfter].flatMap(Double.init).flatMap(Duration.init(wireSeconds:))
+        error.retryAfter = Duration(retryAfter: response.headerFields)
         return error
     }
 }

@@ -345,7 +345,7 @@ extension CloudKitDatabase {
     ) async throws(CloudKitError) -> UploadedAsset {
         var upload = upload
         var target = firstTarget
-        var attempt = 1
+        var failures = AssetHost.Failures()
         var hadExpired = false
         while true {
             let present: UploadTarget
@@ -375,8 +375,7 @@ extension CloudKitDatabase {
                     hadExpired = true
                     continue
                 }
-                try await service.assets.waitForAnotherAttempt(after: attempt, failure)
-                attempt += 1
+                try await service.assets.waitForAnotherAttempt(after: failure, &failures)
             }
         }
     }

@@ -53,7 +53,8 @@ extension CloudKitError {
             var failure = CloudKitError(
                 code: .responseTooLarge,
                 message: """
-                    The response is longer than this client takes. Ask for less: a smaller pageSize, fewer names, desiredKeys. A                     write was done.
+                    The response is longer than this client takes. Ask for less: a smaller pageSize, fewer names, desiredKeys. A \
+                    write was done.
                     """,
                 cause: error
             )

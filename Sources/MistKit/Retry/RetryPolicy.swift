@@ -82,6 +82,8 @@ public struct RetryPolicy: Hashable, Sendable {
 
     /// How long after its beginning a request may still be sent again. A service that asks to wait longer gets no further
     /// attempt: the error says how long to wait, and the caller decides.
+    ///
+    /// For the transfer of a file it counts from the first failure after the transfer last made progress.
     public var deadline: Duration
 
     /// Makes a policy.

@@ -127,6 +127,7 @@ struct RetryTests {
         middlewares.maximumResponseSize = 10
         let error = try await middlewares.failure(over: transport)
         #expect(error.code == .responseTooLarge)
+        #expect(!error.message.contains("  "))
         #expect(error.operation == "queryRecords")
         #expect(transport.sent.count == 1)
     }

@@ -1,0 +1,50 @@
+import Foundation
+import HTTPTypes
+import Logging
+import Testing
+
+@testable import MistKit
+
+/// When a transfer that failed goes on.
+struct AssetRetryTests {
+    private let clock = FakeClock()
+
+    private func host(_ transport: FakeTransport, retryPolicy: RetryPolicy = RetryPolicy()) -> AssetHost {
+        AssetHost(
+            transport: transport,
+            retryPolicy: retryPolicy,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            clock: clock,
+            random: { 0 }
+        )
+    }
+
+    @Test(arguments: ["30", "Sun, 06 Nov 1994 08:50:07 GMT"])
+    func theAssetHostAsksToWaitInSecondsOrUntilADate(text: String) async throws {
+        let headers = ["date": "Sun, 06 Nov 1994 08:49:37 GMT", "retry-after": text]
+        let transport = FakeTransport([reply(.serviceUnavailable, "", headers: headers)])
+        let address = try #require(AssetHost.Address("https://files.example.com/B/a"))
+        let error = await #expect(throws: CloudKitError.self) {
+            try await host(transport).send(.get, to: address, headerFields: [:], operation: "downloadAsset")
+        }
+        #expect(error?.retryAfter == .seconds(30))
+    }
+
+    @Test func theDeadlineCountsFromTheFirstFailureSinceTheLastProgress() async throws {
+        let policy = RetryPolicy(maximumAttempts: 100, deadline: .seconds(10))
+        let host = host(FakeTransport([reply()]), retryPolicy: policy)
+        var error = CloudKitError(code: .serviceUnavailable, message: "busy")
+        error.retryAfter = .seconds(4)
+        // However long the transfer took until then.
+        try await clock.sleep(for: .seconds(3600))
+        for _ in 0..<2 {
+            var failures = AssetHost.Failures()
+            try await host.waitForAnotherAttempt(after: error, &failures)
+            try await host.waitForAnotherAttempt(after: error, &failures)
+            await #expect(throws: CloudKitError.self) {
+                try await host.waitForAnotherAttempt(after: error, &failures)
+            }
+        }
+        #expect(clock.waits == [.seconds(3600)] + Array(repeating: .seconds(4), count: 4))
+    }
+}
