@@ -10,6 +10,8 @@ extension CloudKitDatabase {
     /// //   "firstName":{"value":"Mei","type":"STRING"},"age":{"value":34,"type":"INT64"}}}}],"atomic":false}
     /// ```
     ///
+    /// Where there may be a record of the name already, ``upsert(_:named:inZone:)`` makes it or sets its fields.
+    ///
     /// - Parameters:
     ///   - model: Your values.
     ///   - recordName: The record's name; a new UUID when `nil`. A name of your own choice makes it safe to save again when the

@@ -43,7 +43,8 @@ struct RequestTextTests {
     }
 
     @Test func aRefusedRecordNamesItsFields() async throws {
-        let json = #"{"recordType":"Note","recordName":"a","fields":{"n":{"value":"x","type":"INT64"},"m":{"value":1}}}"#
+        let json =
+            #"{"recordType":"Note","recordName":"a","fields":{"n":{"value":"x","type":"INT64"},"m":{"value":1}}}"#
         let record = try JSONReader.read(Record.self, from: json)
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
