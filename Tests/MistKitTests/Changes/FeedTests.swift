@@ -248,7 +248,11 @@ struct FeedTests {
             }
             return page(number, moreComing: false)
         }
-        for try await _ in fakeService(transport).privateDatabase.changes(inZone: Self.notes) { break }
+        for try await _ in fakeService(transport).privateDatabase.changes(inZone: Self.notes) {
+            // A request that is not sent yet when the loop is left never is.
+            await eventually { transport.sent.count == 2 }
+            break
+        }
         var iterator = ends.makeAsyncIterator()
         #expect(await iterator.next() == 2)
     }
