@@ -194,7 +194,9 @@ private struct SignInTicket {
         guard key.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
         let address = String(decoding: facts.dropFirst(32), as: UTF8.self)
             .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard address.count == 2, let environment = ContainerEnvironment(rawValue: String(address[0])) else { return nil }
+        guard address.count == 2, let environment = ContainerEnvironment(rawValue: String(address[0])) else {
+            return nil
+        }
         self.environment = environment
         container = String(address[1])
         expires = facts.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
