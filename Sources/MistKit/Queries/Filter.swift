@@ -24,8 +24,10 @@
 ///
 /// ### By key path, of typed records
 /// - ``init(_:)-(FieldCondition<Model>)``
-/// - ``init(_:in:)``
-/// - ``init(_:notIn:)``
+/// - ``init(_:in:)-(_,[Value])``
+/// - ``init(_:in:)-(_,[String])``
+/// - ``init(_:notIn:)-(_,[Value])``
+/// - ``init(_:notIn:)-(_,[String])``
 /// - ``init(_:beginsWith:)``
 /// - ``init(_:doesNotBeginWith:)``
 /// - ``init(_:containsAllTokens:)``
