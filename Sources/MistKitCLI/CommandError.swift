@@ -38,6 +38,15 @@ extension CommandError {
         )
     }
 
+    /// A file that cannot be written.
+    static func unwritable(_ path: String, _ error: any Error) -> CommandError {
+        CommandError(
+            code: .data,
+            message: "The file \(path) cannot be written: \(reason(of: error)).",
+            remedy: "Check the path and its permissions."
+        )
+    }
+
     /// What went wrong underneath, in the words of the operating system or the emulator, without types and domains.
     static func reason(of error: any Error) -> String {
         if let error = error as? EmulatorError { return error.reason }

@@ -192,6 +192,13 @@ struct CommandTests {
         #expect(outcome.errors.contains("The public database has no custom zones."))
     }
 
+    @Test func aTokenFileThatCannotBeWrittenIsNamed() throws {
+        try mistkit("zones", "create", "Notes")
+        let outcome = try mistkit("records", "changes", "--zone", "Notes", "--token-file", "absent/token")
+        #expect(outcome.status == 65)
+        #expect(outcome.errors.hasPrefix("mistkit: The file absent/token cannot be written: No such file or directory.\n"))
+    }
+
     @Test func aFolderThatCannotBeUsedIsNotToBeRemoved() throws {
         let outcome = try mistkit("zones", "list", "--data-folder", "/dev/null/data")
         #expect(outcome.status == 1)

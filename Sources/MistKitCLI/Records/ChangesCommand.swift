@@ -50,7 +50,11 @@ struct ChangesCommand: AsyncParsableCommand {
         feed.finish()
         guard let token else { return }
         if let tokenFile {
-            try Data((token.text + "\n").utf8).write(to: URL(fileURLWithPath: tokenFile), options: .atomic)
+            do {
+                try Data((token.text + "\n").utf8).write(to: URL(fileURLWithPath: tokenFile), options: .atomic)
+            } catch {
+                throw CommandError.unwritable(tokenFile, error)
+            }
         } else {
             Terminal.writeError("token: \(token.text)")
         }
