@@ -44,11 +44,9 @@ extension CloudKitDatabase {
             zoneWide: zoneWide,
             desiredKeys: desiredKeys,
             pageSize: pageSize,
-            startingAt: marker
-        ) { (reply) throws(CloudKitError) in
-            let reply = try reply.read(Components.Schemas.QueryRecordsResponse.self)
-            return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
-        }
+            startingAt: marker,
+            read: Self.readRecords
+        )
     }
 
     /// Finds typed records that match a query, fetching page after page while you go through them.
@@ -100,6 +98,14 @@ extension CloudKitDatabase {
             let reply = try reply.read(TypedRecords<Model>.self)
             return (reply.body.results(in: reply.origin), reply.body.continuationMarker)
         }
+    }
+
+    /// Reads a page of records without a type.
+    private static func readRecords(
+        _ reply: CapturedReply
+    ) throws(CloudKitError) -> ([Result<Record, CloudKitError>], marker: String?) {
+        let reply = try reply.read(Components.Schemas.QueryRecordsResponse.self)
+        return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
     }
 
     /// The records of a query, whose pages a closure reads.
@@ -186,11 +192,9 @@ extension CloudKitDatabase {
             zoneWide: zoneWide,
             desiredKeys: [],
             pageSize: nil,
-            startingAt: nil
-        ) { (reply) throws(CloudKitError) in
-            let reply = try reply.read(Components.Schemas.QueryRecordsResponse.self)
-            return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
-        }
+            startingAt: nil,
+            read: Self.readRecords
+        )
         var count = 0
         for try await page in records.pages { count += page.results.count }
         return count

@@ -54,7 +54,10 @@ struct RecordOutput {
         case .ndjson: break
         case .json: Terminal.writeLine(count == 0 ? "[]" : "]")
         case .table:
-            guard !records.isEmpty else { return emptyNote.map { Terminal.writeLine($0) } ?? () }
+            guard !records.isEmpty else {
+                if let emptyNote { Terminal.writeLine(emptyNote) }
+                return
+            }
             Terminal.write(Self.table(of: records))
         case .csv:
             let fields = Self.fieldNames(of: records)
