@@ -11,8 +11,8 @@ extension CloudKitEmulator {
     ///   - caller: Who asks.
     /// - Returns: The zones in the order of their last change, each once; deleted ones carry `deleted`. Those that were
     ///   gone before the first page are left out.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database and for a token that is none of this
-    ///   database's, `AUTHENTICATION_REQUIRED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database and for a token of another database,
+    ///   `AUTHENTICATION_REQUIRED`.
     public func fetchDatabaseChanges(
         since syncToken: String?,
         in address: DatabaseAddress,

@@ -173,7 +173,7 @@ extension CloudKitError {
 }
 
 extension CloudKitError {
-    /// Who wrote the service's record last, as far as a client can tell without a request.
+    /// The user who wrote the service's record last, as far as a client can tell without a request.
     enum ConflictingWriter: Sendable {
         /// The user who this client writes as.
         case sameUser

@@ -31,7 +31,7 @@ import StreamingJSON
 /// //  "sortBy":[{"fieldName":"lastName","ascending":true}]}
 /// ```
 ///
-/// A limit ends the query after so many records:
+/// A limit is the number of records after which the query ends:
 ///
 /// ```swift
 /// let best = Query<User>(limit: 10) { Sort(\.score, ascending: false) }

@@ -78,7 +78,7 @@ public struct CloudKitService: Sendable {
 
     let client: Client
     let retrier: Retrier
-    /// Who this client writes as.
+    /// The user in whose name this client writes.
     let lastWriter = LastWriter()
     private let tokenManager: any TokenManager
 
