@@ -55,7 +55,7 @@ let package = Package(
             path: "CatService/Tests"
         ),
 
-        // A client library for somebody else's service, with a stub of the service from the same document.
+        // A client library for a service of another company, with a stub of the service from the same document.
         .target(
             name: "Peated",
             dependencies: [

@@ -1,4 +1,4 @@
-// Makes documents nobody would write and hands them to the generator; Scripts/fuzz-generator compiles and runs it.
+// Makes documents that no one would write and hands them to the generator; Scripts/fuzz-generator compiles and runs it.
 //
 //     fuzz-generator <first> <last> <state file> <output folder> <samples> <documents...>
 //

@@ -83,7 +83,7 @@ private final class TreeNode: JSONWritable {
         return node
     }
 
-    /// The node of a member of an object, in the place of one of the same key.
+    /// The node of a member of an object; replaces one of the same key.
     func member(_ key: String) -> TreeNode {
         let node = TreeNode()
         if case .object(var members) = content {

@@ -32,7 +32,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unexpectedEnd = Code(kind: .unexpectedEnd)
         /// A string is not Unicode: ill-formed UTF-8, or a `\u` escape of half a surrogate pair.
         public static let invalidUTF8 = Code(kind: .invalidUTF8)
-        /// The JSON is fine, but its kind is not the one asked for, such as a string in the place of a number.
+        /// The JSON is valid, but of another kind than expected, such as a string instead of a number.
         public static let typeMismatch = Code(kind: .typeMismatch)
         /// A number does not fit the type asked for.
         public static let numberOutOfRange = Code(kind: .numberOutOfRange)
@@ -42,7 +42,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let trailingData = Code(kind: .trailingData)
         /// An object lacks a key that it must have.
         public static let missingKey = Code(kind: .missingKey)
-        /// The kind is right, but the value is not, such as a string that should be a date and is none.
+        /// The kind is as expected, but the value is not, such as a string that is not a date.
         public static let invalidValue = Code(kind: .invalidValue)
         /// A Swift value has no form in JSON, such as a `Double` that is not a number.
         public static let notRepresentable = Code(kind: .notRepresentable)

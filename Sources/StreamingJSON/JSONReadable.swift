@@ -127,7 +127,7 @@ extension Optional: JSONWritable where Wrapped: JSONWritable {
 }
 
 extension Array: JSONReadable where Element: JSONReadable {
-    /// Reads an array. Fails when it is none, and with its first element that fails.
+    /// Reads an array. Fails when the value is not an array, and with the error of the first element that fails.
     @inlinable
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
@@ -156,7 +156,7 @@ extension Array: JSONWritable where Element: JSONWritable {
 extension Dictionary: JSONReadable where Key == String, Value: JSONReadable {
     /// Reads an object; of a key that is there twice the last value counts.
     ///
-    /// Fails when it is none, and with its first value that fails.
+    /// Fails when the value is not an object, and with the error of the first member that fails.
     @inlinable
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()

@@ -9,7 +9,7 @@ extension JSONReader {
 
     /// Reads a whole number of any integer type, exactly.
     ///
-    /// `1.0` and `1e2` are whole numbers too; `1.5` is none.
+    /// `1.0` and `1e2` are integers too; `1.5` is not an integer.
     ///
     /// - Parameter type: The type of the number.
     /// - Returns: The number.

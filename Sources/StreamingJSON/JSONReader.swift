@@ -109,7 +109,7 @@ public struct JSONReader: ~Copyable {
 
     /// The first error of readings that keep their errors to the end of the object.
     package var failure: JSONError?
-    /// Whether ``keys(of:)`` made the reader; who then reads an object puts its table into ``keysOfType``.
+    /// Whether ``keys(of:)`` made the reader; the reader of an object then puts its table into ``keysOfType``.
     package private(set) var isAskedForKeys = false
     /// The table that a type reads itself with.
     package var keysOfType: JSONKeys?

@@ -48,9 +48,9 @@ public struct JSONWriter: ~Copyable {
         public static let prettyPrinted = Options(rawValue: 1 << 0)
         /// The keys of dictionaries in the order of their Unicode scalars, so that equal values give equal bytes.
         public static let sortedKeys = Options(rawValue: 1 << 1)
-        /// `\/` in the place of `/`, as Foundation's encoder writes unless told otherwise.
+        /// `\/` instead of `/`, as Foundation's encoder writes unless told otherwise.
         public static let escapingSlashes = Options(rawValue: 1 << 2)
-        /// `1` in the place of `1.0` for doubles that are whole.
+        /// `1` instead of `1.0` for doubles that are whole.
         public static let wholeDoublesWithoutFraction = Options(rawValue: 1 << 3)
         /// An empty line between the brackets of what is empty, as Foundation's encoder writes with ``prettyPrinted``.
         public static let emptyLinesInEmptyContainers = Options(rawValue: 1 << 4)

@@ -284,7 +284,7 @@ struct CarrierTests {
     @Test(arguments: [Carrier.watchedSocket])
     func aClientThatGoesAwayCancelsAResponseThatWaits(carrier: Carrier) async throws {
         let (ended, signal) = AsyncStream<Void>.makeStream()
-        // One chunk, and then nothing for as long as somebody reads.
+        // One chunk, and then nothing as long as the reader waits.
         let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         sender.onTermination = { _ in signal.yield() }
         sender.yield([1])
@@ -347,7 +347,7 @@ struct CarrierTests {
     }
 }
 
-/// Chunks without end, that tell when nobody reads them any more.
+/// Chunks without end, which signal when they are no longer read.
 private struct Endless: AsyncSequence, Sendable {
 
     let ended: AsyncStream<Void>.Continuation

@@ -44,7 +44,7 @@ package func caseName(_ value: Any) -> String {
 }
 
 extension HTTPBody {
-    /// A body that comes byte by byte, once, of a length nobody knows.
+    /// A body that comes byte by byte, once, of unknown length.
     package static func dripping(_ text: String) -> HTTPBody {
         let (bytes, continuation) = AsyncStream<ArraySlice<UInt8>>.makeStream()
         for byte in text.utf8 { continuation.yield([byte]) }

@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-/// A failure of nobody's but the test's.
+/// An error that only this test throws.
 private struct Oops: Error, Equatable {
     var text: String = "oops"
 }

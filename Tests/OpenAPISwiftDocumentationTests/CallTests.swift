@@ -130,7 +130,7 @@ struct CallTests {
     }
 }
 
-/// A type of the program's own, which `typeOverrides` puts in the place of a schema.
+/// A type of the program's own, which `typeOverrides` uses instead of a schema.
 struct SquareMetres: Hashable, Sendable {
     var value: Double
 }

@@ -125,7 +125,7 @@ struct HummingbirdTransportTests {
         let router = Router(context: OperationRequestContext.self)
         try HummingbirdTransport(router).register(
             { _, _, _ in
-                // Without end but for the client's going.
+                // Ends only when the client disconnects.
                 let (stream, sender) = AsyncStream<Void>.makeStream()
                 defer { sender.finish() }
                 for await _ in stream {}

@@ -90,7 +90,7 @@ struct URLSessionTransportTests {
 
     @Test func aResponseThatIsGivenUpStopsItsSource() async throws {
         let (ended, signal) = AsyncStream<Void>.makeStream()
-        // One chunk, and then nothing for as long as somebody reads.
+        // One chunk, and then nothing as long as the reader waits.
         let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         sender.onTermination = { _ in signal.yield() }
         sender.yield([1])
@@ -300,7 +300,7 @@ struct URLSessionTransportTests {
     }
 
     @Test func aServerThatIsNotThereIsToldSo() async throws {
-        // The port of an old service that nobody runs; one that was free a moment ago may be another test's.
+        // The port of an old service that is no longer in use; one that was free a moment ago may be another test's.
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let error = await #expect(throws: TransportError.self) {
             try await URLSessionTransport().send(request, body: nil, baseURL: url, operationID: "test")

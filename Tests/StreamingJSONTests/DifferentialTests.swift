@@ -25,7 +25,7 @@ struct DifferentialTests {
         }
     }
 
-    /// Whether two trees are equal but for the last digits of their numbers, which Foundation rounds more than once.
+    /// Whether two trees are equal except for the last digits of their numbers, which Foundation rounds more than once.
     private func agree(_ left: JSONValue, _ right: JSONValue?) -> Bool {
         guard let right else { return false }
         switch (left, right) {

@@ -51,7 +51,7 @@ struct Main {
 
     private struct Contender {
         var name: String
-        /// Calls the operation so many times.
+        /// Calls the operation `n` times.
         var run: (Int) async throws -> Void
     }
 

@@ -17,10 +17,10 @@ actor Authenticator {
         self.refresh = refresh
     }
 
-    /// The credentials to send; throws if nobody is logged in.
+    /// The credentials to send; throws if no user is logged in.
     func credentials() async throws -> Credentials {
         guard let credentials = try await store.load() else {
-            throw PeatedError.unauthorized(message: "Nobody is logged in.")
+            throw PeatedError.unauthorized(message: "No user is logged in.")
         }
         return credentials
     }
@@ -49,7 +49,7 @@ actor Authenticator {
 
     private func renew(_ rejected: Credentials) async throws -> Credentials {
         let current = try await credentials()
-        // Somebody was faster: a request before this one, or another process with the same store.
+        // The token was renewed meanwhile: by a request before this one, or another process with the same store.
         if current.accessToken != rejected.accessToken { return current }
         let result: Result<Credentials, any Error>
         do {
@@ -57,7 +57,7 @@ actor Authenticator {
         } catch {
             result = .failure(error)
         }
-        // Who logged out or in while the service was asked meant it.
+        // A logout or login during the request wins over the renewed tokens.
         let latest = try await credentials()
         if latest != current { return latest }
 

@@ -5,7 +5,7 @@ import Synchronization
 public struct Credentials: Codable, Hashable, Sendable {
     /// What goes with each request, for some minutes.
     public var accessToken: String
-    /// What a new access token is to be had for, once.
+    /// What a new access token is requested with, once.
     public var refreshToken: String
 
     /// Creates credentials from their tokens.
@@ -29,7 +29,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
 
 /// Where credentials are kept. A keychain is another one to write.
 public protocol CredentialStore: Sendable {
-    /// What was saved last; `nil` if nobody is logged in.
+    /// What was saved last; `nil` if no user is logged in.
     func load() async throws -> Credentials?
     /// Keeps credentials in place of others; `nil` forgets them.
     func save(_ credentials: Credentials?) async throws
@@ -57,7 +57,7 @@ public final class MemoryCredentialStore: CredentialStore {
 
 /// Credentials in a file that only its owner can read.
 ///
-/// The file is replaced, never changed: whoever reads it finds the old credentials or the new ones, also when the machine stops
+/// The file is replaced, never changed: a reader finds the old credentials or the new ones, also when the machine stops
 /// in between. Several processes can share it.
 public struct FileCredentialStore: CredentialStore {
     /// The file; it and its folder are made when they are needed.
@@ -68,7 +68,7 @@ public struct FileCredentialStore: CredentialStore {
         self.file = file
     }
 
-    /// Reads the file; where there is none, nobody is logged in.
+    /// Reads the file; where there is none, no user is logged in.
     public func load() throws -> Credentials? {
         do {
             return try JSONDecoder().decode(Credentials.self, from: Data(contentsOf: file))

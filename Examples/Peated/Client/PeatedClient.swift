@@ -1,13 +1,13 @@
 import Foundation
 import OpenAPISwiftRuntime
 
-/// Somebody who drinks whisky.
+/// A person who drinks whisky.
 public typealias User = Components.Schemas.User
 /// A whisky.
 public typealias Bottle = Components.Schemas.Bottle
 /// A bottle to be added.
 public typealias NewBottle = Components.Schemas.NewBottle
-/// What somebody found in a glass.
+/// What a user tasted.
 public typealias Tasting = Components.Schemas.Tasting
 /// A tasting to be added.
 public typealias NewTasting = Components.Schemas.NewTasting
@@ -132,7 +132,7 @@ extension PeatedClient {
 // MARK: Writing
 
 extension PeatedClient {
-    /// Adds a bottle that nobody has had before.
+    /// Adds a bottle that the service does not know yet.
     public func add(_ bottle: NewBottle) async throws(PeatedError) -> Bottle {
         try await PeatedError.wrap { try await api.addBottle(body: .json(bottle)).created.body.json }
     }

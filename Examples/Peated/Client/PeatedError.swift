@@ -4,11 +4,11 @@ import OpenAPISwiftRuntime
 
 /// Everything that a call can fail with.
 public enum PeatedError: Error, Sendable {
-    /// Nobody is logged in, or the service does not take the password, the code or the tokens.
+    /// No user is logged in, or the service does not take the password, the code or the tokens.
     case unauthorized(message: String)
     /// The service refuses what was sent; by field of the request, what is wrong with it.
     case validation(message: String, fields: [String: [String]])
-    /// The service answers with an error that is none of these.
+    /// The service answers with any other error.
     case server(status: Int, message: String)
     /// The service answers with what its document does not have.
     case decoding(any Error)

@@ -235,7 +235,7 @@ extension PeatedStub: APIProtocol {
     package func uploadImage(_ input: Operations.UploadImage.Input) async throws -> Operations.UploadImage.Output {
         let id = input.path.tastingId
         guard tastings[try index(of: id)].tasting.author.id == Self.caller else {
-            throw Refusal(.forbidden, "The tasting is somebody else's.")
+            throw Refusal(.forbidden, "The tasting is another user's.")
         }
         // Parts are read in the order in which they arrive, and while they arrive.
         var image = Data()

@@ -53,7 +53,7 @@ struct CredentialStoreTests {
             try store.save(credentials)
 
             #expect(try mode(of: store.file) == 0o600)
-            // Who had opened the old file still reads the old content: the new one is another file.
+            // A reader that had opened the old file still reads the old content: the new one is another file.
             #expect(try open.readToEnd() == Data("{}".utf8))
             #expect(try FileManager.default.contentsOfDirectory(atPath: parent.path) == ["credentials.json"])
         }

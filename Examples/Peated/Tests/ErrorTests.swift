@@ -26,7 +26,7 @@ struct ErrorTests {
             await outcome { try await peated.logIn(googleCode: "old") }
                 == "unauthorized: Google does not know the code."
         )
-        #expect(await outcome { try await peated.currentUser() } == "unauthorized: Nobody is logged in.")
+        #expect(await outcome { try await peated.currentUser() } == "unauthorized: No user is logged in.")
     }
 
     @Test func validationWithTheFieldsThatAreWrong() async throws {
@@ -96,7 +96,7 @@ struct ErrorTests {
         let bench = try await TestBench.loggedIn { operation in
             guard operation == Operations.GetUser.id else { return nil }
             isAsked.send()
-            // Nobody ever sends this one, so the wait ends with the task.
+            // This signal is never sent, so the wait ends with the task.
             await Signal().wait()
             throw CancellationError()
         }

@@ -163,10 +163,10 @@ struct PeatedClientTests {
 
             #expect(
                 await outcome { try await peated.upload(imageAt: file, to: "t2") }
-                    == "server: 403 The tasting is somebody else's."
+                    == "server: 403 The tasting is another user's."
             )
             try await peated.logOut()
-            #expect(await outcome { try await peated.currentUser() } == "unauthorized: Nobody is logged in.")
+            #expect(await outcome { try await peated.currentUser() } == "unauthorized: No user is logged in.")
         }
     }
 }

@@ -72,7 +72,7 @@ actor ObservedTransport: ClientTransport {
     }
 }
 
-/// A promise: whoever waits goes on when it is kept.
+/// A signal that is sent once: all who wait for it go on.
 final class Signal: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

@@ -7,7 +7,7 @@ import Testing
 
 struct TokenRenewalTests {
     @Test func aHundredRequestsRefusedAtOnceShareOneRenewal() async throws {
-        // The renewal is answered when all the others have been refused: nobody can come late and find a new token.
+        // The renewal is answered when all the others have been refused: no request can come late and find a new token.
         let allRefused = Signal()
         let bench = try await TestBench.loggedIn { operation in
             if operation == Operations.Refresh.id { await allRefused.wait() }
@@ -50,17 +50,17 @@ struct TokenRenewalTests {
             return await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
 
-        // Who comes to wait when the others have been told finds the session ended.
+        // A request that begins to wait after that finds the session ended.
         let refused = "unauthorized: The refresh token was used before or has expired."
         #expect(outcomes.contains(refused))
-        #expect(outcomes.subtracting([refused, "unauthorized: Nobody is logged in."]).isEmpty)
+        #expect(outcomes.subtracting([refused, "unauthorized: No user is logged in."]).isEmpty)
         #expect(await bench.stub.refreshCount == 1)
         #expect(bench.store.load() == nil)
-        // The next call asks nobody.
+        // The next call sends no request.
         let requests = await bench.transport.log.count
         #expect(
             await outcome { try await bench.peated.currentUser() }
-                == "unauthorized: Nobody is logged in."
+                == "unauthorized: No user is logged in."
         )
         #expect(await bench.transport.log.count == requests)
     }
@@ -128,7 +128,7 @@ struct TokenRenewalTests {
         try await bench.peated.logOut()
         hasLoggedOut.send()
 
-        #expect(await result == "unauthorized: Nobody is logged in.")
+        #expect(await result == "unauthorized: No user is logged in.")
         #expect(bench.store.load() == nil)
     }
 

@@ -1535,7 +1535,7 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
-    /// What stands behind a short identifier, or, when `serverErrorCode` is present, why it is not told. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
+    /// The share behind a short identifier, or, when `serverErrorCode` is present, why it is not told. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
     package typealias ShortGUIDResult = CloudKitModel.ShareResult
     /// A participant that the caller might be. Evidence: archived reference.
     package struct PotentialMatch: StreamingJSON.JSONCodable, Swift.Sendable {

@@ -89,7 +89,7 @@ struct MultipartInteroperabilityTests {
         #expect(parts.map { String(decoding: $0.bytes, as: UTF8.self) } == ["1", "2", "\r\n--"])
     }
 
-    /// curl needs somebody to send to: a server of one request, in Python.
+    /// curl needs a server: one for a single request, in Python.
     @Test(
         .enabled(if: Python.runs("import shutil; assert shutil.which('curl')"), "python3 or curl is not installed"),
         arguments: [false, true]
@@ -115,7 +115,7 @@ struct MultipartInteroperabilityTests {
             curl.wait()
             """
         let parts = try await Self.read(Python.run(script))
-        // Without the option curl writes the quotation mark as browsers do, which nobody can tell from the name `quo%22te`.
+        // Without the option curl writes the quotation mark as browsers do, which cannot be told from the name `quo%22te`.
         #expect(parts.map(\.name) == ["title", escapesWithBackslashes ? #"quo"te"# : "quo%22te", "file"])
         #expect(parts.map(\.filename) == [nil, nil, "a b.png"])
         #expect(parts.map(\.headerFields[.contentType]) == [nil, nil, "image/png"])
