@@ -18,6 +18,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     public var enumerations: EnumerationStyle = .closed
     /// What of the document to use.
     public var filter: DocumentFilter?
+    /// Vendor extensions of operations that become tables of `Operations`.
+    public var operationExtensions: [String] = []
 
     /// The configuration of a run without a file.
     public init() {}
@@ -54,6 +56,7 @@ public struct ConfigurationFile: Hashable, Sendable {
                     paths: try reader.nested("paths")?.strings() ?? [],
                     schemas: try reader.nested("schemas")?.strings() ?? []
                 )
+            case "operationExtensions": operationExtensions = try reader.strings()
             case "featureFlags": _ = try reader.strings()
             default:
                 guard isStrict else { continue }
@@ -75,7 +78,7 @@ public struct ConfigurationFile: Hashable, Sendable {
 
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
-        "nameOverrides", "typeOverrides", "enumerations", "featureFlags",
+        "nameOverrides", "typeOverrides", "enumerations", "operationExtensions", "featureFlags",
     ]
 }
 

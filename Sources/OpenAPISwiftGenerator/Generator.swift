@@ -36,6 +36,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var enumerations: EnumerationStyle
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
+    /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.
+    public var operationExtensions: [String]
     /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
     ///
     /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document, so a build plugin,
@@ -53,6 +55,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         typeOverrides: [String: String] = [:],
         enumerations: EnumerationStyle = .closed,
         filter: DocumentFilter? = nil,
+        operationExtensions: [String] = [],
         splitsByTag: Bool = false
     ) {
         self.splitsByTag = splitsByTag
@@ -65,6 +68,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         self.typeOverrides = typeOverrides
         self.enumerations = enumerations
         self.filter = filter
+        self.operationExtensions = operationExtensions
     }
 }
 

@@ -92,7 +92,8 @@ struct GenerationOptions: ParsableArguments {
             nameOverrides: file.nameOverrides,
             typeOverrides: file.typeOverrides,
             enumerations: file.enumerations,
-            filter: file.filter
+            filter: file.filter,
+            operationExtensions: file.operationExtensions
         )
     }
 

@@ -27,6 +27,7 @@ struct ConfigurationFileTests {
             namingStrategy: idiomatic
             nameOverrides: {a: b}
             typeOverrides: {schemas: {S: M.S}, other: ignored}
+            operationExtensions: [x-cost]
             featureFlags: []
             """
         )
@@ -39,6 +40,7 @@ struct ConfigurationFileTests {
         expected.namingStrategy = .idiomatic
         expected.nameOverrides = ["a": "b"]
         expected.typeOverrides = ["S": "M.S"]
+        expected.operationExtensions = ["x-cost"]
         #expect(file == expected)
     }
 
@@ -54,7 +56,7 @@ struct ConfigurationFileTests {
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
                 + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "enumerations, featureFlags)"
+                + "enumerations, operationExtensions, featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")

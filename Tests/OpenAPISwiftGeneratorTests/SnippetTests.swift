@@ -520,4 +520,50 @@ struct SnippetTests {
         )
         #expect(generation.contains("\(level) import StreamingJSON", in: "Types+RequestBodies.swift"))
     }
+
+    // MARK: Extensions of operations
+
+    @Test func extensionsOfOperationsAreTables() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    get: {operationId: a, x-cost: 3, x-note: 'say "a"', x-odd: 1, responses: {'204': {description: none}}}
+                    put: {operationId: b, x-cost: 1, x-is-safe: true, x-odd: [1], responses: {'204': {description: none}}}
+                    post: {responses: {'204': {description: none}}}
+                """,
+            naming: .idiomatic,
+            configure: { $0.operationExtensions = ["x-cost", "x-note", "x-is-safe", "x-odd", "x-none"] }
+        )
+        #expect(
+            generation.contains(
+                """
+                /// `x-cost` of the operations that have it, by their `id`.
+                public static let cost: [Swift.String: Swift.Int] = [
+                "a": 3,
+                "b": 1,
+                ]
+                /// `x-note` of the operations that have it, by their `id`.
+                public static let note: [Swift.String: Swift.String] = [
+                "a": "say \\"a\\"",
+                ]
+                /// `x-is-safe` of the operations that have it, by their `id`.
+                public static let isSafe: [Swift.String: Swift.Bool] = [
+                "b": true,
+                ]
+                }
+                """,
+                in: "Types.swift"
+            )
+        )
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:6:62: warning: The extension 'x-odd' is left out: this value is an array, and others are Swift.Int. "
+                    + "(give each operation a boolean, each an integer, each a number, or each a string)",
+                "warning: No operation has the extension 'x-none'.",
+            ]
+        )
+    }
 }

@@ -362,7 +362,11 @@ struct DocumentReader {
             tags: try elements(node["tags"], "tags").compactMap(\.scalarText),
             parameters: try readParameters(node["parameters"]),
             requestBody: body,
-            responses: responses
+            responses: responses,
+            extensions: Dictionary(
+                (node.members ?? []).filter { $0.key.hasPrefix("x-") }.map { ($0.key, $0.value) },
+                uniquingKeysWith: { first, _ in first }
+            )
         )
     }
 

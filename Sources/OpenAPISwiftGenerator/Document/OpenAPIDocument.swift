@@ -53,6 +53,8 @@ struct Operation: Sendable {
     var parameters: [Referenced<Parameter>]
     var requestBody: Referenced<RequestBody>?
     var responses: [(status: ResponseStatus, response: Referenced<Response>)]
+    /// The members whose names begin with `x-`.
+    var extensions: [String: DocumentNode]
 
     /// The name of this operation in the document: its `operationId`, or lower-case method and path.
     var documentName: String { identifier ?? "\(method.lowercased())\(path)" }

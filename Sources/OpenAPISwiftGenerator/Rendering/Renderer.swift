@@ -154,7 +154,7 @@ private struct Output {
                 add(.block(head, [.block("get \(property.effects)", body)]))
             }
         } else if let value = property.initialValue {
-            line("\(head) = \(value)")
+            for part in "\(head) = \(value)".split(separator: "\n") { line(String(part)) }
         } else {
             line(head)
         }

@@ -26,7 +26,13 @@ struct Translator {
         for operation in document.operations {
             operations.append(operationTranslator.translate(operation))
         }
-        diagnostics = operationTranslator.types.diagnostics
+        var extensions = OperationExtensions(
+            operations: document.operations,
+            names: names,
+            diagnostics: operationTranslator.types.diagnostics
+        )
+        let extensionTables: [Declaration] = extensions.tables(for: configuration.operationExtensions)
+        diagnostics = extensions.diagnostics
 
         var files: [SwiftFile] = []
         for mode in configuration.modes.sorted() {
@@ -38,6 +44,7 @@ struct Translator {
                     components: operationTranslator.components,
                     schemas: schemas,
                     operations: operations,
+                    extensionTables: extensionTables,
                     sharedImports: imports(
                         for: .shared(usesAcceptHeaders: operations.contains(where: \.hasOnlyAccept))
                     ),

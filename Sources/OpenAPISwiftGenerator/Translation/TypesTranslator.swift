@@ -5,6 +5,8 @@ struct TypesTranslator {
     let components: OperationTranslator.TranslatedComponents
     let schemas: [Declaration]
     let operations: [TranslatedOperation]
+    /// What stands in `Operations` beside the operations.
+    let extensionTables: [Declaration]
     /// For the file that has no types of the document.
     let sharedImports: [SwiftImport]
     /// For the file in which overriding types stand.
@@ -200,7 +202,8 @@ struct TypesTranslator {
             TypeDeclaration(
                 documentation: "Inputs and outputs of the operations.",
                 keyword: .enumeration,
-                name: "Operations"
+                name: "Operations",
+                members: extensionTables
             )
         )
     }

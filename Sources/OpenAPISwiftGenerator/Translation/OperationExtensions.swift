@@ -1,0 +1,59 @@
+/// The tables of `Operations` that hold vendor extensions: `x-cost: 2` of an operation becomes an entry of `Operations.cost`.
+struct OperationExtensions {
+    let operations: [ResolvedOperation]
+    let names: NameAssigner
+    var diagnostics: Diagnostics
+
+    /// A table for each key; none for a key whose values have no common type.
+    mutating func tables(for keys: [String]) -> [Declaration] {
+        var scope = NameScope()
+        return keys.compactMap { (key: String) in
+            guard let (type, entries) = entries(of: key) else { return nil }
+            let name: String = key.hasPrefix("x-") ? String(key.dropFirst(2)) : key
+            return .property(
+                PropertyDeclaration(
+                    documentation: "`\(key)` of the operations that have it, by their `id`.",
+                    modifiers: "static ",
+                    isConstant: true,
+                    name: escaped(scope.claim(names.memberName(name))),
+                    type: "[Swift.String: \(type)]",
+                    initialValue: "[\n\(entries.map { "    \($0),\n" }.joined())]"
+                )
+            )
+        }
+    }
+
+    private mutating func entries(of key: String) -> (type: String, entries: [String])? {
+        var type: String?
+        var entries: [String] = []
+        for resolved in operations {
+            guard let node = resolved.operation.extensions[key] else { continue }
+            guard let value = OperationExtensions.literal(node), type == nil || type == value.type else {
+                let others: String = type.map { ", and others are \($0)" } ?? ""
+                diagnostics.warn(
+                    "The extension '\(key)' is left out: this value is \(node.kindName)\(others).",
+                    at: node.position,
+                    remedy: "give each operation a boolean, each an integer, each a number, or each a string"
+                )
+                return nil
+            }
+            type = value.type
+            entries.append("\(stringLiteral(resolved.operation.documentName)): \(value.text)")
+        }
+        guard let type else {
+            diagnostics.warn("No operation has the extension '\(key)'.", at: nil)
+            return nil
+        }
+        return (type, entries)
+    }
+
+    private static func literal(_ node: DocumentNode) -> (type: String, text: String)? {
+        switch node.content {
+        case .bool(let value): ("Swift.Bool", "\(value)")
+        case .integer(let value): ("Swift.Int", "\(value)")
+        case .number(let value): ("Swift.Double", "\(value)")
+        case .string(let value): ("Swift.String", stringLiteral(value))
+        case .null, .array, .object: nil
+        }
+    }
+}
