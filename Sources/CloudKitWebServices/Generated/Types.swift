@@ -734,4 +734,34 @@ package enum Components {
 }
 
 /// Inputs and outputs of the operations.
-package enum Operations {}
+package enum Operations {
+    /// `x-mistkit-repeatable` of the operations that have it, by their `id`.
+    package static let mistkitRepeatable: [Swift.String: Swift.Bool] = [
+        "queryRecords": true,
+        "lookupRecords": true,
+        "modifyRecords": false,
+        "fetchRecordChanges": true,
+        "resolveShares": true,
+        "acceptShares": false,
+        "fetchDatabaseChanges": true,
+        "fetchZoneChanges": true,
+        "listZones": true,
+        "lookupZones": true,
+        "modifyZones": false,
+        "fetchZoneListChanges": true,
+        "fetchCaller": true,
+        "fetchCurrentUser": true,
+        "discoverAllUsers": true,
+        "discoverUsers": true,
+        "lookupUsersByEmail": true,
+        "lookupUsersByID": true,
+        "lookupContacts": true,
+        "listSubscriptions": true,
+        "lookupSubscriptions": true,
+        "modifySubscriptions": false,
+        "requestAssetUploads": true,
+        "rereferenceAssets": true,
+        "createDeviceToken": true,
+        "registerDeviceToken": true,
+    ]
+}

@@ -229,7 +229,7 @@ extension CloudKitDatabase {
         inZone zone: ZoneID?,
         forZone targetZone: ZoneID?
     ) async throws(CloudKitError) -> [Result<Asset, CloudKitError>] {
-        let reply = try await service.reply(to: "rereferenceAssets") { client in
+        let reply = try await service.reply(to: Operations.RereferenceAssets.id) { client in
             let response = try await client.rereferenceAssets(
                 path: path,
                 body: .json(
@@ -296,7 +296,7 @@ extension CloudKitDatabase {
         for upload in uploads where upload.fieldName.isEmpty || upload.recordType.isEmpty || upload.recordName == "" {
             throw .invalidArgument("A field, a record type or a record name is empty.")
         }
-        let reply = try await service.reply(to: "requestAssetUploads") { client in
+        let reply = try await service.reply(to: Operations.RequestAssetUploads.id) { client in
             let response = try await client.requestAssetUploads(
                 path: path,
                 body: .json(

@@ -49,11 +49,12 @@ extension CloudKitDatabase {
         since token: DatabaseChangeToken? = nil,
         pageSize: Int? = nil
     ) -> ChangePages<DatabaseChanges> {
-        ChangePages(operation: "fetchDatabaseChanges", startToken: token) { (token) async throws(CloudKitError) in
+        ChangePages(operation: Operations.FetchDatabaseChanges.id, startToken: token) {
+            (token) async throws(CloudKitError) in
             if let pageSize, pageSize < 1 {
                 throw .invalidArgument("A page of \(pageSize) zones cannot be asked for; pageSize begins at 1.")
             }
-            let reply = try await service.page(of: "fetchDatabaseChanges", since: token?.text) { client in
+            let reply = try await service.page(of: Operations.FetchDatabaseChanges.id, since: token?.text) { client in
                 let response = try await client.fetchDatabaseChanges(
                     path: path,
                     body: .json(.init(syncToken: token?.text, resultsLimit: pageSize.map(ResultsLimit.init(count:))))

@@ -67,7 +67,7 @@ extension CloudKitDatabase {
         numbersAsStrings: Bool = false,
         pageSize: Int? = nil
     ) -> ChangePages<ZoneChanges> {
-        let operation = "fetchRecordChanges"
+        let operation = Operations.FetchRecordChanges.id
         return ChangePages(operation: operation, startToken: token) { (token) async throws(CloudKitError) in
             let reply = try await service.page(of: operation, since: token?.text) { client in
                 let response = try await client.fetchRecordChanges(
@@ -118,7 +118,7 @@ extension CloudKitDatabase {
         since token: ZoneListChangeToken? = nil,
         pageSize: Int? = nil
     ) -> ChangePages<ZoneListChanges> {
-        let operation = "fetchZoneListChanges"
+        let operation = Operations.FetchZoneListChanges.id
         return ChangePages(operation: operation, startToken: token) { (token) async throws(CloudKitError) in
             let reply = try await service.page(of: operation, since: token?.text) { client in
                 let response = try await client.fetchZoneListChanges(

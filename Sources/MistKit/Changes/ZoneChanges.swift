@@ -107,7 +107,7 @@ extension CloudKitDatabase {
 
 /// What is asked of a zone's changes, beside where they begin.
 struct ZoneChangesOptions: Sendable {
-    static let operation = "fetchZoneChanges"
+    static let operation = Operations.FetchZoneChanges.id
 
     var desiredKeys: [String]?
     var desiredRecordTypes: [String]?

@@ -1,3 +1,5 @@
+import CloudKitWebServices
+
 extension CloudKitDatabase {
     /// Updates a typed record. When another client changed the record meanwhile, merges and tries again.
     ///
@@ -70,7 +72,7 @@ extension CloudKitDatabase {
         do {
             return try await update([record], inZone: zone)[0]
         } catch {
-            return .failure(CloudKitError(error, operation: "modifyRecords"))
+            return .failure(CloudKitError(error, operation: Operations.ModifyRecords.id))
         }
     }
 }

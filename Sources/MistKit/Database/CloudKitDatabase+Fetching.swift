@@ -48,7 +48,7 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await service.reply(to: "lookupRecords") { client in
+            return try await service.reply(to: Operations.LookupRecords.id) { client in
                 let response = try await client.lookupRecords(input).ok
                 return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
             }
@@ -125,7 +125,7 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await service.capturedReply(to: "lookupRecords") { client in
+            return try await service.capturedReply(to: Operations.LookupRecords.id) { client in
                 try await client.lookupRecords(input).ok.headers.xAppleRequestUUID
             }.read(TypedRecords<Model>.self).map(\.results)
         }

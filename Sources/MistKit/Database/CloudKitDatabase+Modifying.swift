@@ -81,7 +81,7 @@ extension CloudKitDatabase {
             lostReplies: lostWrites(inZone: requestZone),
             about: { error, operation in error.about(operation.record.recordName) },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.reply(to: "modifyRecords") { client in
+                let reply = try await service.reply(to: Operations.ModifyRecords.id) { client in
                     let response = try await client.modifyRecords(
                         path: path,
                         body: .json(

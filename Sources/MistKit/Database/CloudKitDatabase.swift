@@ -174,7 +174,7 @@ public struct CloudKitDatabase: Sendable {
     public var numbersAsStrings = false
 
     /// What stands in the path of every operation on this database.
-    var path: Operations.QueryRecords.Input.Path { service.path(to: scope) }
+    var path: DatabasePath { service.path(to: scope) }
 
     /// How many items the service takes and gives at most in one request. Apple's page of limits.
     static let batchSize = 200

@@ -1,3 +1,4 @@
+import CloudKitWebServices
 import HTTPTypes
 import OpenAPISwiftRuntime
 import StreamingJSON
@@ -31,7 +32,7 @@ extension CloudKitError {
 
     /// The task was cancelled while a request was under way.
     private static func cancelled(whileSending operation: String) -> CloudKitError {
-        RetryMiddleware.writes.contains(operation)
+        Operations.isWrite(operation)
             ? .outcomeUnknown(operation: operation) : .cancelled(operation: operation)
     }
 

@@ -92,7 +92,7 @@ extension CloudKitService {
     ) async throws -> DeviceToken {
         let apnsEnvironment = apnsEnvironment ?? APNsEnvironment(for: environment)
         let clientID = clientID ?? UUID().uuidString
-        let reply = try await reply(to: "createDeviceToken") { client in
+        let reply = try await reply(to: Operations.CreateDeviceToken.id) { client in
             let response = try await client.createDeviceToken(
                 path: .init(version: "1", container: containerIdentifier, environment: environment),
                 body: .json(.init(apnsEnvironment: apnsEnvironment.rawValue, clientId: clientID))
@@ -123,7 +123,7 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``.
     public func registerDeviceToken(_ token: DeviceToken) async throws {
         // The reply may have no body, and nothing of it is needed.
-        _ = try await capturedReply(to: "registerDeviceToken") { client in
+        _ = try await capturedReply(to: Operations.RegisterDeviceToken.id) { client in
             try await client.registerDeviceToken(
                 path: .init(version: "1", container: containerIdentifier, environment: environment),
                 body: .json(

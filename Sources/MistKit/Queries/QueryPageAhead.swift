@@ -1,3 +1,4 @@
+import CloudKitWebServices
 import Synchronization
 
 /// A page of a query that is fetched and read while somebody works on the one before it.
@@ -83,6 +84,6 @@ final class QueryPageAhead<Model: Sendable>: Sendable {
     /// - Throws: The error of the request; a task that is cancelled does not get the page any more.
     func take() async throws(CloudKitError) -> (page: RecordPage<Model>, successor: QueryPageAhead?) {
         handover.isWaitedFor()
-        return (try await page.page(of: "queryRecords"), handover.successor)
+        return (try await page.page(of: Operations.QueryRecords.id), handover.successor)
     }
 }

@@ -1,3 +1,5 @@
+import CloudKitWebServices
+
 /// The records that match a query, fetched page by page while you go through them.
 ///
 /// ```swift
@@ -136,7 +138,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     page = next.results
                     index = 0
                 }
-                if Task.isCancelled { throw CloudKitError.cancelled(operation: "queryRecords") }
+                if Task.isCancelled { throw CloudKitError.cancelled(operation: Operations.QueryRecords.id) }
                 defer { index += 1 }
                 return page[index]
             }
@@ -201,7 +203,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 var successor: QueryPageAhead<Model>?
                 switch present {
                 case .after(let start):
-                    if Task.isCancelled { throw CloudKitError.cancelled(operation: "queryRecords") }
+                    if Task.isCancelled { throw CloudKitError.cancelled(operation: Operations.QueryRecords.id) }
                     marker = start
                     let arrival = try await records.fetchPage(start, remaining)
                     if fetchesAhead, remaining == nil, let next = arrival.marker, next != start {
@@ -212,7 +214,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     marker = ahead.marker
                     (page, successor) = try await ahead.take()
                 case .stuck:
-                    throw CloudKitError.endlessPages(operation: "queryRecords")
+                    throw CloudKitError.endlessPages(operation: Operations.QueryRecords.id)
                 case .finished:
                     return nil
                 }
@@ -226,7 +228,9 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 }
                 if let next = page.marker, remaining != 0 {
                     if next == marker {
-                        if page.results.isEmpty { throw CloudKitError.endlessPages(operation: "queryRecords") }
+                        if page.results.isEmpty {
+                            throw CloudKitError.endlessPages(operation: Operations.QueryRecords.id)
+                        }
                         state = .stuck
                     } else if !fetchesAhead {
                         state = .after(marker: next)

@@ -1,3 +1,4 @@
+import CloudKitWebServices
 import HTTPTypes
 import OpenAPISwiftRuntime
 
@@ -35,27 +36,19 @@ struct RetryMiddleware: ClientMiddleware {
                 let delay = retrier.delay(
                     after: error,
                     within: budget,
-                    repeatsUnknown: Self.repeatableOperations.contains(operationID)
+                    repeatsUnknown: Operations.isRepeatable(operationID)
                 )
                 guard let delay, body?.iterationBehavior != .single else { throw error }
                 try await retrier.wait(delay, after: error, attempt: budget.attempts)
             }
         }
     }
+}
 
-    /// The operations that do no harm when they are done twice.
-    ///
-    /// All but the last four change nothing at the service. Of these, the first gives an address to upload to, the second a receipt for
-    /// bytes that are there, the third a device token: none means anything before it is used. Registering a device token that is
-    /// registered leaves it so.
-    static let repeatableOperations: Set<String> = [
-        "queryRecords", "lookupRecords", "fetchRecordChanges", "resolveShares", "fetchDatabaseChanges",
-        "fetchZoneChanges", "listZones", "lookupZones", "fetchZoneListChanges", "fetchCaller", "fetchCurrentUser",
-        "discoverUsers", "discoverAllUsers", "lookupUsersByEmail", "lookupUsersByID", "lookupContacts",
-        "listSubscriptions", "lookupSubscriptions",
-        "requestAssetUploads", "rereferenceAssets", "createDeviceToken", "registerDeviceToken",
-    ]
+extension Operations {
+    /// Whether the operation may be sent again when the client cannot know whether the service carried it out.
+    static func isRepeatable(_ operationID: String) -> Bool { mistkitRepeatable[operationID] == true }
 
-    /// The operations that change what the service keeps: all others of the protocol.
-    static let writes: Set<String> = ["modifyRecords", "modifyZones", "modifySubscriptions", "acceptShares"]
+    /// Whether a request of the operation that was sent twice may change more than one that was sent once.
+    static func isWrite(_ operationID: String) -> Bool { mistkitRepeatable[operationID] == false }
 }

@@ -92,9 +92,9 @@ public struct CloudKitService: Sendable {
     let assets: AssetHost
 
     /// What stands in the path of every operation on a database.
-    func path(to scope: DatabaseScope) -> Operations.QueryRecords.Input.Path {
+    func path(to scope: DatabaseScope) -> DatabasePath {
         // "1" is the version of the protocol; there is no other.
-        Operations.QueryRecords.Input.Path(
+        DatabasePath(
             version: "1",
             container: containerIdentifier,
             environment: environment,
@@ -267,7 +267,7 @@ public struct CloudKitService: Sendable {
             return try await body(client)
         } catch {
             var error = CloudKitError(error, operation: operation)
-            if error.leavesOutcomeOpen, RetryMiddleware.writes.contains(operation) { error.mayHaveBeenDone = true }
+            if error.leavesOutcomeOpen, Operations.isWrite(operation) { error.mayHaveBeenDone = true }
             throw error
         }
     }
@@ -287,3 +287,6 @@ public struct CloudKitService: Sendable {
         return Reply(body, operation: operation, requestUUID: requestUUID)
     }
 }
+
+/// The path parameters of every operation on a database, which have one form in the document.
+typealias DatabasePath = Operations.QueryRecords.Input.Path

@@ -57,7 +57,7 @@ extension CloudKitService {
             )
         }
         return try await inBatches(of: shortGUIDs) { (batch) async throws(CloudKitError) in
-            try await reply(to: "resolveShares") { client in
+            try await reply(to: Operations.ResolveShares.id) { client in
                 let response = try await client.resolveShares(
                     path: path(to: .public),
                     body: .json(.init(shortGUIDs: batch))
@@ -96,7 +96,7 @@ extension CloudKitService {
         _ links: [ShareLink]
     ) async throws -> [Result<ShareMetadata, CloudKitError>] {
         try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch) async throws(CloudKitError) in
-            try await reply(to: "acceptShares") { client in
+            try await reply(to: Operations.AcceptShares.id) { client in
                 let response = try await client.acceptShares(
                     path: path(to: .public),
                     body: .json(.init(shortGUIDs: batch))

@@ -14,7 +14,7 @@ extension CloudKitDatabase {
     /// - Returns: The subscriptions.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a subscription.
     public func fetchSubscriptions() async throws -> [Subscription] {
-        let reply = try await service.reply(to: "listSubscriptions") { client in
+        let reply = try await service.reply(to: Operations.ListSubscriptions.id) { client in
             let response = try await client.listSubscriptions(path: path).ok
             return (try response.body.json.subscriptions ?? [], response.headers.xAppleRequestUUID)
         }
@@ -52,7 +52,7 @@ extension CloudKitDatabase {
         try await inBatches(ofSubscriptions: subscriptionIDs) {
             $0
         } send: { (batch) async throws(CloudKitError) in
-            try await service.reply(to: "lookupSubscriptions") { client in
+            try await service.reply(to: Operations.LookupSubscriptions.id) { client in
                 let response = try await client.lookupSubscriptions(
                     path: path,
                     body: .json(.init(subscriptions: batch.map { .init(subscriptionID: $0) }))
@@ -147,7 +147,7 @@ extension CloudKitDatabase {
         try await inBatches(ofSubscriptions: operations) {
             $0.subscription.subscriptionID
         } send: { (batch) async throws(CloudKitError) in
-            try await service.reply(to: "modifySubscriptions") { client in
+            try await service.reply(to: Operations.ModifySubscriptions.id) { client in
                 let response = try await client.modifySubscriptions(
                     path: path,
                     body: .json(.init(operations: batch))

@@ -1,3 +1,4 @@
+import CloudKitWebServices
 public import StreamingJSON
 
 /// The records of a response, read straight into models: what ``CloudKitRecord/readItems(from:)`` gives.
@@ -194,9 +195,9 @@ public func readTypedRecords<Model: CloudKitRecord>(
     from bytes: [UInt8]
 ) throws(CloudKitError) -> [Result<StoredRecord<Model>, CloudKitError>] {
     do {
-        let origin = ResponseOrigin(operation: "queryRecords", requestUUID: nil)
+        let origin = ResponseOrigin(operation: Operations.QueryRecords.id, requestUUID: nil)
         return try JSONReader.read(TypedRecords<Model>.self, from: bytes).results(in: origin)
     } catch {
-        throw CloudKitError(error, operation: "queryRecords")
+        throw CloudKitError(error, operation: Operations.QueryRecords.id)
     }
 }

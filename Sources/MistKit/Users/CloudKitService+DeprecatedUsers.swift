@@ -15,7 +15,7 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``: what ``fetchCaller()`` throws.
     @available(*, deprecated, renamed: "fetchCaller()", message: "The endpoint users/current gave way to users/caller.")
     public func fetchCurrentUser() async throws -> UserIdentity {
-        let body = try await call("fetchCurrentUser") { client in
+        let body = try await call(Operations.FetchCurrentUser.id) { client in
             try await client.fetchCurrentUser(path: path(to: .public)).ok.body.json
         }
         return UserIdentity(
@@ -40,7 +40,7 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``: the error of the request.
     @available(*, deprecated, renamed: "discoverUsers(_:)", message: "users/lookup/email gave way to users/discover.")
     public func lookupUsers(emailAddresses: [String]) async throws -> [UserIdentity] {
-        let body = try await call("lookupUsersByEmail") { client in
+        let body = try await call(Operations.LookupUsersByEmail.id) { client in
             try await client.lookupUsersByEmail(
                 path: path(to: .public),
                 body: .json(.init(users: emailAddresses.map { LookupInfo(emailAddress: $0) }))
@@ -62,7 +62,7 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``: the error of the request.
     @available(*, deprecated, renamed: "discoverUsers(_:)", message: "users/lookup/id gave way to users/discover.")
     public func lookupUsers(userRecordNames: [String]) async throws -> [UserIdentity] {
-        let body = try await call("lookupUsersByID") { client in
+        let body = try await call(Operations.LookupUsersByID.id) { client in
             try await client.lookupUsersByID(
                 path: path(to: .public),
                 body: .json(.init(users: userRecordNames.map { LookupInfo(userRecordName: $0) }))
@@ -87,7 +87,7 @@ extension CloudKitService {
         message: "users/lookup/contacts gave way to users/discover."
     )
     public func lookupContacts() async throws -> [UserIdentity] {
-        let body = try await call("lookupContacts") { client in
+        let body = try await call(Operations.LookupContacts.id) { client in
             try await client.lookupContacts(path: path(to: .public)).ok.body.json
         }
         return (body.users ?? []).map(UserIdentity.init)

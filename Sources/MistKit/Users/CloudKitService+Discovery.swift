@@ -49,7 +49,7 @@ extension CloudKitService {
             concurrency: concurrency,
             about: { error, _ in error },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await reply(to: "discoverUsers") { client in
+                let reply = try await reply(to: Operations.DiscoverUsers.id) { client in
                     let response = try await client.discoverUsers(
                         path: path(to: .public),
                         body: .json(.init(lookupInfos: batch))
@@ -74,7 +74,7 @@ extension CloudKitService {
     /// - Returns: Their identities.
     /// - Throws: A ``CloudKitError``: what ``discoverUser(_:)`` throws.
     public func discoverAllUsers() async throws -> [UserIdentity] {
-        try await call("discoverAllUsers") { client in
+        try await call(Operations.DiscoverAllUsers.id) { client in
             try await client.discoverAllUsers(path: path(to: .public)).ok.body.json
         }.users ?? []
     }

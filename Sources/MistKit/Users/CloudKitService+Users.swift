@@ -14,7 +14,7 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/authenticationRequired`` where no person is signed in. With a
     ///   server-to-server key the service was also reported to refuse, with ``CloudKitError/Code-swift.struct/authenticationFailed``.
     public func fetchCaller() async throws -> UserIdentity {
-        let body = try await call("fetchCaller") { client in
+        let body = try await call(Operations.FetchCaller.id) { client in
             try await client.fetchCaller(
                 path: path(to: .public)
             ).ok.body.json

@@ -12,7 +12,7 @@ extension CloudKitDatabase {
     /// - Returns: The zones; the default zone is one of them.
     /// - Throws: ``CloudKitError``, also where the service lists an error in place of a zone.
     public func fetchZones() async throws -> [Zone] {
-        let reply = try await service.reply(to: "listZones") { client in
+        let reply = try await service.reply(to: Operations.ListZones.id) { client in
             let response = try await client.listZones(
                 path: path
             ).ok
@@ -53,7 +53,7 @@ extension CloudKitDatabase {
             concurrency: service.concurrency,
             about: { error, zoneID in error.about(zoneID) },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.reply(to: "lookupZones") { client in
+                let reply = try await service.reply(to: Operations.LookupZones.id) { client in
                     let response = try await client.lookupZones(
                         path: path,
                         body: .json(.init(zones: batch))
@@ -128,7 +128,7 @@ extension CloudKitDatabase {
             lostReplies: lostZoneWrites(),
             about: { error, operation in error.about(operation.zone.zoneID) },
             send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.reply(to: "modifyZones") { client in
+                let reply = try await service.reply(to: Operations.ModifyZones.id) { client in
                     let response = try await client.modifyZones(
                         path: path,
                         body: .json(.init(operations: batch))

@@ -1,3 +1,4 @@
+import CloudKitWebServices
 import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
@@ -152,7 +153,7 @@ struct RetryTests {
     }
 
     @Test func whatOnlyReadsIsRepeatedAfterALostConnection() async throws {
-        for operation in RetryMiddleware.repeatableOperations {
+        for operation in Operations.mistkitRepeatable.filter(\.value).keys {
             let transport = FakeTransport { _, number in
                 switch number {
                 case 1: throw ConnectionReset()
