@@ -10,8 +10,12 @@ let package = Package(
         .library(name: "MistKit", targets: ["MistKit"]),
         // Typed records by macro; MistKit comes with it.
         .library(name: "MistModels", targets: ["MistModels"]),
+        // Signing a person in from a program: the browser, and a port of this machine that waits for the token.
+        .library(name: "MistSignIn", targets: ["MistSignIn"]),
         // Tests of programs that use MistKit: an emulator for the length of a closure.
         .library(name: "MistTesting", targets: ["MistTesting"]),
+        // The rules of CloudKit Web Services as checks against any address.
+        .library(name: "CloudKitContract", targets: ["CloudKitContract"]),
         // CloudKit's nouns as Swift values, without the client.
         .library(name: "CloudKitModel", targets: ["CloudKitModel"]),
         // The emulator: its rules alone, or its rules behind HTTP.
@@ -38,7 +42,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         // The server transport, under the emulator.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
-        // The byte buffers, header lists and errors of the two above; the loopback port of a sign-in.
+        // The byte buffers, header lists and errors of the two above; the loopback port of MistSignIn.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // Signatures of server-to-server keys, and SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -158,10 +162,18 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]
+        ),
+        .target(
+            name: "MistSignIn",
+            dependencies: [
+                "CloudKitModel",
+                "MistKit",
+                "OpenAPISwiftRuntime",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         .macro(
@@ -202,6 +214,15 @@ let package = Package(
             ]
         ),
         .target(
+            name: "CloudKitContract",
+            dependencies: [
+                "OpenAPISwiftRuntime",
+                "StreamingJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .target(
             name: "MistTesting",
             dependencies: [
                 "CloudKitEmulator",
@@ -210,8 +231,6 @@ let package = Package(
                 "MistKit",
                 "OpenAPISwiftAsyncHTTPClient",
                 "OpenAPISwiftRuntime",
-                "StreamingJSON",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -223,6 +242,7 @@ let package = Package(
                 "CloudKitEmulatorServer",
                 "CloudKitModel",
                 "MistKit",
+                "MistSignIn",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -265,12 +285,17 @@ let package = Package(
                 ]
             ),
             (
-                "MistTesting",
+                "CloudKitContract",
                 [
-                    "CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftAsyncHTTPClient",
+                    "CloudKitEmulator", "CloudKitModel", "MistTesting", "OpenAPISwiftAsyncHTTPClient",
                     "OpenAPISwiftRuntime", "StreamingJSON",
                 ]
             ),
+            (
+                "MistSignIn",
+                ["MistKit", "MistTesting", "OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime", "TestSupport"]
+            ),
+            ("MistTesting", ["CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftRuntime"]),
             ("MistKitCLI", ["MistKit"]),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.

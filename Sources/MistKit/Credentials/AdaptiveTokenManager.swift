@@ -11,7 +11,7 @@ public import Logging
 ///
 /// ```swift
 /// let manager = AdaptiveTokenManager(apiToken: apiToken, storage: .file("session.json")) { url in
-///     try await WebAuthenticator().webAuthToken(from: url)
+///     try await WebAuthenticator().webAuthToken(from: url)  // of the module MistSignIn
 /// }
 /// let service = CloudKitService(containerIdentifier: "iCloud.com.example", tokenManager: manager)
 /// let zones = try await service.privateDatabase.fetchZones()

@@ -71,18 +71,18 @@ extension String {
 }
 
 /// A text that no description, dump or interpolation shows.
-struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    let revealed: String
+package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package let revealed: String
 
     /// Keeps a text, without the white space around it that comes along from files and variables.
-    init(_ text: String) {
+    package init(_ text: String) {
         var text = Substring(text)
         while text.first?.isWhitespace == true { text.removeFirst() }
         while text.last?.isWhitespace == true { text.removeLast() }
         revealed = String(text)
     }
 
-    var description: String { Redactor.mark }
-    var debugDescription: String { Redactor.mark }
-    var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { Redactor.mark }
+    package var debugDescription: String { Redactor.mark }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

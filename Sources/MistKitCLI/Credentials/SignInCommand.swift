@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MistKit
+import MistSignIn
 
 /// `mistkit auth sign-in`
 struct SignInCommand: AsyncParsableCommand {

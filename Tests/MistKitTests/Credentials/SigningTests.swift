@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 @testable import MistKit

@@ -1,6 +1,7 @@
 import Foundation
 import MistKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// What the file of a token is, and what it says when it is something else.

@@ -26,19 +26,3 @@ func run(arguments: [String], input: [UInt8] = []) throws -> (code: Int32, outpu
 }
 
 let hasOpenSSL = (try? run("openssl", "version").code) == 0
-
-/// A folder that is there while a closure runs.
-func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "MistKitTests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try body(folder)
-}
-
-/// The same, with a closure that waits.
-func inTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "MistKitTests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder)
-}

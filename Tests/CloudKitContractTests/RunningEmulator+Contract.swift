@@ -1,21 +1,16 @@
+import CloudKitContract
 import CloudKitEmulator
 import CloudKitModel
-public import OpenAPISwiftRuntime
+import MistTesting
+import OpenAPISwiftRuntime
 
 extension RunningEmulator {
     /// This emulator as the target of the contract suite, with all that it offers: two users and a key.
     ///
-    /// ```swift
-    /// try await withCloudKitEmulator { emulator in
-    ///     let target = try emulator.contractTarget()
-    ///     for (rule, outcome) in await CloudKitContract.run(against: target) { … }
-    /// }
-    /// ```
-    ///
     /// - Parameter transport: What carries the requests, if not the emulator's own transport.
     /// - Returns: The target. Each call makes a second user of its own.
     /// - Throws: An `EmulatorError` when the storage fails.
-    public func contractTarget(through transport: (any ClientTransport)? = nil) throws -> ContractTarget {
+    func contractTarget(through transport: (any ClientTransport)? = nil) throws -> ContractTarget {
         let emailAddress = "tom-\(rules.identifiers.uuid())@example.com"
         let secondUser = try rules.createUser(
             NameComponents(givenName: "Tom", familyName: "Clark"),

@@ -1,3 +1,4 @@
+import MistKit
 import OpenAPISwiftRuntime
 
 #if canImport(FoundationEssentials)

@@ -1,10 +1,10 @@
+import MistKit
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// Listens on the loopback interface while a browser brings a token, with the network library that the transport has
-/// anyway.
+/// Listens on the loopback interface while a browser brings a token.
 enum LoopbackServer {
     /// Runs a server for the length of a closure. Afterwards neither it nor a connection to it is there any more.
     ///

@@ -1,7 +1,7 @@
 /// The protocol of CloudKit Web Services as rules that can be checked against any address.
 ///
-/// The emulator of this package keeps all of them; whoever changes it, or builds another server or a proxy, can find out whether it
-/// still does. Where credentials exist, the same suite asks the real service.
+/// The emulator of this package keeps all of them. A person who builds another server or a proxy can check it with the same rules, and so
+/// can a person who has credentials for Apple's service. ``ContractTarget`` is the address to check.
 ///
 /// ```swift
 /// for (rule, outcome) in await CloudKitContract.run(against: target) {
@@ -14,9 +14,7 @@
 /// ```swift
 /// @Test(arguments: CloudKitContract.rules)
 /// func serviceKeepsTheContract(rule: ContractRule) async throws {
-///     try await withCloudKitEmulator { emulator in
-///         try await rule.verify(against: emulator.contractTarget())
-///     }
+///     try await rule.verify(against: target)
 /// }
 /// ```
 ///

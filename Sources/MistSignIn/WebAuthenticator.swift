@@ -1,4 +1,5 @@
 public import CloudKitModel
+public import MistKit
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -9,6 +10,9 @@ public import CloudKitModel
 /// Gets a person to sign in, in a browser, for a program that has no web page of its own.
 ///
 /// ```swift
+/// import MistKit
+/// import MistSignIn
+///
 /// let manager = AdaptiveTokenManager(apiToken: apiToken, storage: .file("session.json"))
 /// let service = CloudKitService(containerIdentifier: "iCloud.com.example", tokenManager: manager)
 /// let person = try await WebAuthenticator().signIn(manager, to: service)
@@ -101,8 +105,8 @@ public struct WebAuthenticator: Sendable {
     ///   - manager: The credentials of the service.
     ///   - service: The service.
     /// - Returns: Who the person is to the service.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/signInFailed`` when nobody signed in;
-    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` for an API token that is not registered; any error of
+    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` when nobody signed in;
+    ///   `CloudKitError.Code.authenticationFailed` for an API token that is not registered; any error of
     ///   a request.
     @discardableResult
     public func signIn(
@@ -122,12 +126,12 @@ public struct WebAuthenticator: Sendable {
     ///
     /// When this returns or throws, nothing listens any more.
     ///
-    /// - Parameter signInURL: The ``CloudKitError/redirectURL`` of the error
-    ///   ``CloudKitError/Code-swift.struct/authenticationRequired``.
-    /// - Returns: The web authentication token, for ``AdaptiveTokenManager/signIn(webAuthToken:)``.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/signInFailed`` when the page was refused, the
-    ///   time is over, no browser opened or the port is taken; ``CloudKitError/Code-swift.struct/invalidArgument`` for
-    ///   a callback that cannot reach this machine; ``CloudKitError/Code-swift.struct/cancelled``.
+    /// - Parameter signInURL: The `CloudKitError.redirectURL` of the error
+    ///   `CloudKitError.Code.authenticationRequired`.
+    /// - Returns: The web authentication token, for `AdaptiveTokenManager.signIn(webAuthToken:)`.
+    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` when the page was refused, the
+    ///   time is over, no browser opened or the port is taken; `CloudKitError.Code.invalidArgument` for
+    ///   a callback that cannot reach this machine; `CloudKitError.Code.cancelled`.
     public func webAuthToken(from signInURL: URL) async throws -> String {
         do {
             return try await receiveToken(from: signInURL)

@@ -1,3 +1,5 @@
+import MistKit
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -16,7 +18,7 @@ extension WebAuthenticator {
     /// Opens an address in the system's browser: with `open` on the Mac, with `xdg-open` elsewhere.
     ///
     /// - Parameter url: The address, `http` or `https`.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/signInFailed`` where the system has no such
+    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` where the system has no such
     ///   program. Apps on iOS and its kin show the address themselves.
     public static func openInBrowser(_ url: URL) throws {
         guard url.scheme == "http" || url.scheme == "https" else {

@@ -1,4 +1,4 @@
-import MistTesting
+import CloudKitContract
 import OpenAPISwiftAsyncHTTPClient
 import Testing
 

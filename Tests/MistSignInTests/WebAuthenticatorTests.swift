@@ -1,12 +1,15 @@
 import CloudKitEmulator
 import Foundation
 import HTTPTypes
+import Logging
+import MistKit
 import MistTesting
 import OpenAPISwiftRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@testable import MistKit
+@testable import MistSignIn
 
 /// Signing in from a program, with the emulator's page and a browser without a window.
 @Suite(.serialized, .timeLimit(.minutes(10)))
@@ -109,7 +112,7 @@ struct WebAuthenticatorTests {
                 _ = try await browser.choose("nobody", on: try await browser.get(url))
             }
             let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
-            let error = try await failure {
+            let error = try await #require(throws: CloudKitError.self) {
                 try await authenticator.signIn(manager, to: emulator.service(manager))
             }
             #expect(error.code == .signInFailed)
@@ -122,15 +125,20 @@ struct WebAuthenticatorTests {
     }
 
     @Test func theWaitEndsWithTheTimeTheTaskOrAClosureThatFails() async throws {
-        let late = try await failure {
-            try await WebAuthenticator(timeout: .seconds(90), clock: FakeClock()) { _ in }.webAuthToken(from: nowhere)
+        let clock = TestClock()
+        let late = try await #require(throws: CloudKitError.self) {
+            async let token = WebAuthenticator(timeout: .seconds(90), clock: clock.timer) { _ in }
+                .webAuthToken(from: nowhere)
+            await clock.waitForSleepers()
+            clock.advance(by: 90)
+            return try await token
         }
         #expect(late.code == .signInFailed)
         #expect(late.message.hasPrefix("Nobody signed in within 90.0 seconds."))
 
         let (openings, opened) = AsyncStream<Void>.makeStream()
         let waiting = Task { () async throws -> CloudKitError in
-            try await failure {
+            try await #require(throws: CloudKitError.self) {
                 try await WebAuthenticator { _ in opened.yield() }.webAuthToken(from: nowhere)
             }
         }
@@ -139,7 +147,7 @@ struct WebAuthenticatorTests {
         #expect(try await waiting.value.code == .cancelled)
 
         struct NoBrowser: Error {}
-        let broken = try await failure {
+        let broken = try await #require(throws: CloudKitError.self) {
             try await WebAuthenticator { _ in throw NoBrowser() }.webAuthToken(from: nowhere)
         }
         #expect(broken.code == .signInFailed)
@@ -147,7 +155,7 @@ struct WebAuthenticatorTests {
     }
 
     @Test func aPortThatIsTakenIsAnError() async throws {
-        let error = try await failure {
+        let error = try await #require(throws: CloudKitError.self) {
             try await WebAuthenticator { url in
                 _ = try await WebAuthenticator(callback: .postMessage(port: url.port ?? 0)) { _ in }
                     .webAuthToken(from: nowhere)
@@ -160,7 +168,7 @@ struct WebAuthenticatorTests {
     @Test func callbacksThatCannotReachThisMachineAreRefused() async throws {
         for address in ["https://localhost:8642/", "http://example.com:8642/", "http://localhost/", "app://done"] {
             let url = try #require(URL(string: address))
-            let error = try await failure {
+            let error = try await #require(throws: CloudKitError.self) {
                 try await WebAuthenticator(callback: .redirect(to: url)) { _ in }.webAuthToken(from: nowhere)
             }
             #expect(error.code == .invalidArgument)
@@ -171,7 +179,7 @@ struct WebAuthenticatorTests {
     @Test func anAPITokenThatIsWrongIsNoMatterOfSigningIn() async throws {
         try await withCloudKitEmulator(over: .socket) { emulator in
             let manager = AdaptiveTokenManager(apiToken: String(repeating: "0", count: 64))
-            let error = try await failure {
+            let error = try await #require(throws: CloudKitError.self) {
                 try await WebAuthenticator { _ in Issue.record("a browser opened") }
                     .signIn(manager, to: emulator.service(manager))
             }
@@ -233,7 +241,7 @@ extension RunningEmulator {
             tokenManager: manager,
             serverURL: serverURL,
             retryPolicy: .never,
-            logger: RecordedLog().logger()
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitContract
 import CloudKitEmulator
 import HTTPTypes
 import MistTesting
