@@ -16,6 +16,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     public var typeOverrides: [String: String] = [:]
     /// What enumerations become.
     public var enumerations: EnumerationStyle = .closed
+    /// Whether handlers can take a value of the request.
+    public var handlerContext: Bool = false
     /// What of the document to use.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`.
@@ -49,6 +51,7 @@ public struct ConfigurationFile: Hashable, Sendable {
             case "nameOverrides": nameOverrides = try reader.dictionary()
             case "typeOverrides": typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
             case "enumerations": enumerations = try reader.choice(EnumerationStyle.self)
+            case "handlerContext": handlerContext = try reader.bool()
             case "filter":
                 filter = DocumentFilter(
                     operations: try reader.nested("operations")?.strings() ?? [],
@@ -78,7 +81,8 @@ public struct ConfigurationFile: Hashable, Sendable {
 
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
-        "nameOverrides", "typeOverrides", "enumerations", "operationExtensions", "featureFlags",
+        "nameOverrides", "typeOverrides", "enumerations", "operationExtensions",
+        "handlerContext", "featureFlags",
     ]
 }
 
@@ -100,6 +104,14 @@ private struct ValueReader {
         let texts: [String] = elements.compactMap(\.scalarText)
         guard texts.count == elements.count else { throw mismatch("a list of strings") }
         return texts
+    }
+
+    func bool() throws(Diagnostic) -> Bool {
+        switch node.scalarText {
+        case "true": return true
+        case "false": return false
+        default: throw mismatch("true or false")
+        }
     }
 
     func dictionary() throws(Diagnostic) -> [String: String] {

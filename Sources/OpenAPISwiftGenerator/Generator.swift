@@ -34,6 +34,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var typeOverrides: [String: String]
     /// What enumerations become.
     public var enumerations: EnumerationStyle
+    /// Whether the server has a second protocol, `ContextualAPIProtocol`, whose methods take a value of the request.
+    public var handlerContext: Bool
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.
@@ -54,6 +56,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         nameOverrides: [String: String] = [:],
         typeOverrides: [String: String] = [:],
         enumerations: EnumerationStyle = .closed,
+        handlerContext: Bool = false,
         filter: DocumentFilter? = nil,
         operationExtensions: [String] = [],
         splitsByTag: Bool = false
@@ -67,6 +70,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         self.nameOverrides = nameOverrides
         self.typeOverrides = typeOverrides
         self.enumerations = enumerations
+        self.handlerContext = handlerContext
         self.filter = filter
         self.operationExtensions = operationExtensions
     }

@@ -92,6 +92,7 @@ struct GenerationOptions: ParsableArguments {
             nameOverrides: file.nameOverrides,
             typeOverrides: file.typeOverrides,
             enumerations: file.enumerations,
+            handlerContext: file.handlerContext,
             filter: file.filter,
             operationExtensions: file.operationExtensions
         )
@@ -139,6 +140,7 @@ extension GeneratorConfiguration {
             "- name overrides: \(pairs(nameOverrides))",
             "- type overrides: \(pairs(typeOverrides))",
             "- enumerations: \(enumerations.rawValue)",
+            "- handler context: \(handlerContext)",
             "- additional imports: \(list(additionalImports))",
             "- additional file comments: \(list(additionalFileComments))",
         ]

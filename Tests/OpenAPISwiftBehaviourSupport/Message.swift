@@ -15,7 +15,7 @@ package struct Message: Equatable, Sendable, CustomStringConvertible {
         self.body = body
     }
 
-    init(start: String, _ headerFields: HTTPFields, _ content: HTTPBody?) async throws {
+    package init(start: String, _ headerFields: HTTPFields, _ content: HTTPBody?) async throws {
         self.init(start: start)
         for field in headerFields { fields[field.name.canonicalName] = headerFields[field.name] }
         if let content { body = try await text(content) }

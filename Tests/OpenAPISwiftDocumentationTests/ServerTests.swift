@@ -50,4 +50,46 @@ struct ServerTests {
         let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
         #expect(try await status(.post, "/logins", form, body: "name=Ada&password=guess") == 403)
     }
+
+    @Test func handlersAreGivenTheCaller() async throws {
+        let keys = Keys(names: ["Bearer 2": "Ada"])
+        let transport = InProcessTransport()
+
+        try Archive().registerHandlers(
+            on: transport,
+            middlewares: [ErrorHandlingMiddleware()],
+            context: { call in try keys.caller(of: call.request) }
+        )
+        // GET /sightings/17 without a key is answered by 401
+
+        let client = Client(serverURL: .defaultOpenAPIServerURL, transport: transport)
+        let refused = try await client.getSighting(path: .init(id: "17"))
+        guard case .undocumented(401, let payload) = refused else {
+            Issue.record("The answer is \(refused)")
+            return
+        }
+        #expect(payload.headerFields[.wwwAuthenticate] == "Bearer")
+    }
+
+    @Test func operationsAreCalledWithAContext() async throws {
+        let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/sightings/17")
+        let caller = Caller(name: "Ada")
+
+        let operations = try Archive().operations(middlewares: [ErrorHandlingMiddleware()])
+        var router = PathRouter<ServerOperation<Caller>>()
+        for operation in operations {
+            try router.add(operation, method: operation.method, template: operation.path)
+        }
+        guard case .found(let operation, _, let parameters) = router.match(request.method, request.path ?? "/") else {
+            throw Refusal(reason: "There is nothing at that path.")
+        }
+        let (response, _) = try await operation.respond(
+            to: request,
+            body: nil,
+            metadata: ServerRequestMetadata(pathParameters: parameters),
+            context: caller
+        )
+
+        #expect(response.status == .ok)
+    }
 }

@@ -28,6 +28,7 @@ struct ConfigurationFileTests {
             nameOverrides: {a: b}
             typeOverrides: {schemas: {S: M.S}, other: ignored}
             operationExtensions: [x-cost]
+            handlerContext: true
             featureFlags: []
             """
         )
@@ -41,6 +42,7 @@ struct ConfigurationFileTests {
         expected.nameOverrides = ["a": "b"]
         expected.typeOverrides = ["S": "M.S"]
         expected.operationExtensions = ["x-cost"]
+        expected.handlerContext = true
         #expect(file == expected)
     }
 
@@ -56,7 +58,7 @@ struct ConfigurationFileTests {
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
                 + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "enumerations, operationExtensions, featureFlags)"
+                + "enumerations, operationExtensions, handlerContext, featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")
@@ -65,6 +67,10 @@ struct ConfigurationFileTests {
         #expect(
             error("generate: [types]\nnamingStrategy: camel\n")
                 == "config.yaml:2:17: error: The value of 'namingStrategy' must be one of defensive, idiomatic."
+        )
+        #expect(
+            error("generate: [types]\nhandlerContext: Caller\n")
+                == "config.yaml:2:17: error: The value of 'handlerContext' must be true or false."
         )
         #expect(error("generate: [types]\nfilter: {tags: x}\n")?.contains("'filter.tags'") == true)
     }

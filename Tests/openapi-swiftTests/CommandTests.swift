@@ -114,6 +114,7 @@ struct CommandTests {
                 - name overrides: <none>
                 - type overrides: <none>
                 - enumerations: closed
+                - handler context: false
                 - additional imports: <none>
                 - additional file comments: <none>
                 - output directory: a/b

@@ -266,13 +266,604 @@ extension APIProtocol {
     }
 }
 
+/// The operations as a server implements them whose handlers take a value of the request.
+package protocol ContextualAPIProtocol: Swift.Sendable {
+    /// A value that belongs to one request and that every handler is given, such as the authenticated caller.
+    associatedtype Context: Swift.Sendable
+    /// Finds records by a query.
+    ///
+    /// Returns one page of the records of a type that match all filters, in the order of the sorts. There is more
+    /// exactly when the reply has a `continuationMarker`; the next page is asked for with the same query and that
+    /// marker. Evidence: archived reference, CloudKit JS, recorded.
+    ///
+    /// A filtered field must be QUERYABLE, a sorted one SORTABLE, one searched for tokens SEARCHABLE, and a query
+    /// without filters needs `___recordID` QUERYABLE; otherwise the answer is BAD_REQUEST, such as `Field
+    /// 'recordName' is not marked queryable`. Filtering an encrypted field is refused, sorting by one is accepted but
+    /// means nothing. The index follows writes after some seconds: a query straight after a create may miss the
+    /// record, a lookup does not. Evidence: observed live. An unknown record type gives `Did not find record type:
+    /// X`; native framework, its code is unconfirmed. The order without sorts is unconfirmed, and so is the answer to
+    /// a marker made for another query (BAD_REQUEST is inferred).
+    ///
+    /// Without a `zoneID` the default zone is asked. In the shared database each zone identifier must name its owner.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
+    func queryRecords(
+        _ input: Operations.QueryRecords.Input,
+        context: Context
+    ) async throws -> Operations.QueryRecords.Output
+    /// Fetches records by name.
+    ///
+    /// Returns one result per requested name, in the order of the request. A name without a record gives an item
+    /// error NOT_FOUND with the reason `Record not found`. Evidence: archived reference; the text of the reason: peer
+    /// clients.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
+    func lookupRecords(
+        _ input: Operations.LookupRecords.Input,
+        context: Context
+    ) async throws -> Operations.LookupRecords.Output
+    /// Creates, changes and deletes records.
+    ///
+    /// Applies up to 200 operations, in order, to records of one zone, with at most one operation per record, and
+    /// returns one result per operation, in order. Only the zone at the top of the request counts: a zone inside a
+    /// record is ignored. Evidence: archived reference; the ignored zone: observed live.
+    ///
+    /// With `atomic: true` either all operations are applied or none; only custom zones support that. Whether a
+    /// failed atomic batch is reported as a top-level ATOMIC_ERROR with status 400 (archived reference) or as 200
+    /// with the true error on the guilty record and ATOMIC_ERROR on the others (peer clients) is unconfirmed: handle
+    /// both. What holds when `atomic` is left out is unconfirmed, too.
+    ///
+    /// See `RecordOperation` for the seven kinds of operation. Reasons seen include `CREATE operation not permitted`
+    /// (ACCESS_DENIED), `client oplock error updating record` (CONFLICT), `record to insert already exists` (CONFLICT
+    /// or EXISTS), `recordChangeTag specified, but record not found` (NOT_FOUND), `Field X not found in Note`,
+    /// `Cannot create or modify field 'f' in record 'T' in production schema`, `Invalid value, expected type
+    /// TIMESTAMP.`, `encrypted fields are not supported in the public database` (BAD_REQUEST). Evidence: observed
+    /// live, native framework.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
+    func modifyRecords(
+        _ input: Operations.ModifyRecords.Input,
+        context: Context
+    ) async throws -> Operations.ModifyRecords.Output
+    /// Fetches the changes of one zone. Use fetchZoneChanges instead.
+    ///
+    /// Deprecated in favour of `changes/zone` (operation `fetchZoneChanges`). Works on custom zones of the private
+    /// and the shared database only; the default zone is answered with BAD_REQUEST, `cannot get changes in default
+    /// zone`. Evidence: archived reference; the answer for the default zone: observed live.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/changes`.
+    @available(*, deprecated)
+    func fetchRecordChanges(
+        _ input: Operations.FetchRecordChanges.Input,
+        context: Context
+    ) async throws -> Operations.FetchRecordChanges.Output
+    /// Describes the shares behind short identifiers.
+    ///
+    /// Returns one result per short identifier: the share, its zone and owner, the caller's part in it, and the root
+    /// record on request. The database in the path is `public`. Public shares can be resolved without a signed-in
+    /// user. Evidence: archived reference, CloudKit JS, recorded.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/resolve`.
+    func resolveShares(
+        _ input: Operations.ResolveShares.Input,
+        context: Context
+    ) async throws -> Operations.ResolveShares.Output
+    /// Accepts shares on behalf of the signed-in user.
+    ///
+    /// Takes short identifiers like `records/resolve` and answers in the same form; afterwards the shared zones
+    /// appear in the caller's shared database. The database in the path is `public`. Evidence: archived reference,
+    /// CloudKit JS.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/accept`.
+    func acceptShares(
+        _ input: Operations.AcceptShares.Input,
+        context: Context
+    ) async throws -> Operations.AcceptShares.Output
+    /// Fetches which zones changed.
+    ///
+    /// Lists the zones changed or removed since the given token, or all zones when there is none. Private and shared
+    /// databases only. With nothing new the list is empty, yet the returned token may differ from the one sent.
+    /// Evidence: archived reference, observed live.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/database`.
+    func fetchDatabaseChanges(
+        _ input: Operations.FetchDatabaseChanges.Input,
+        context: Context
+    ) async throws -> Operations.FetchDatabaseChanges.Output
+    /// Fetches changed records of several zones.
+    ///
+    /// Returns, for each zone asked about, its changed and deleted records since the zone's token. Private and shared
+    /// databases only. Options at the top of the request are defaults that a zone's own entry overrides (archived
+    /// reference); CloudKit JS sends everything per zone.
+    ///
+    /// Observed live: without a token the whole history comes, and its first page may be empty with `moreComing`
+    /// true; a token that is caught up gives no records and comes back unchanged; tokens can be used again and again,
+    /// in any order; a page has at most 200 records whatever `resultsLimit` says; pages may be empty many times while
+    /// `moreComing` is true; each record appears once, in its latest state; a deleted one has its name, its change
+    /// tag, `deleted: true` and a `recordType` of null. Text that is no token gives the zone error BAD_REQUEST
+    /// `Unknown sync continuation type`, a token cut short BAD_REQUEST `Invalid continuation format`, a token of the
+    /// database feed BAD_REQUEST, an unknown zone ZONE_NOT_FOUND, all inside a 200.
+    ///
+    /// An empty string as token is not the same as no token (unconfirmed what it means): never send it. The code for
+    /// a token that is too old is unconfirmed; peer clients expect CHANGE_TOKEN_EXPIRED.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
+    func fetchZoneChanges(
+        _ input: Operations.FetchZoneChanges.Input,
+        context: Context
+    ) async throws -> Operations.FetchZoneChanges.Output
+    /// Lists the zones of a database.
+    ///
+    /// Lists every zone; a public database has only the default one. POST with `{}` works as well. Evidence: archived
+    /// reference, recorded. That a private database's list holds the default zone is inferred.
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
+    func listZones(
+        _ input: Operations.ListZones.Input,
+        context: Context
+    ) async throws -> Operations.ListZones.Output
+    /// Fetches zones by identifier.
+    ///
+    /// Returns one result per zone identifier, in order; a zone that does not exist is a zone error ZONE_NOT_FOUND.
+    /// Evidence: archived reference, CloudKit JS (which sends an array although the archived page calls it a
+    /// dictionary).
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/lookup`.
+    func lookupZones(
+        _ input: Operations.LookupZones.Input,
+        context: Context
+    ) async throws -> Operations.LookupZones.Output
+    /// Creates and deletes zones.
+    ///
+    /// Tries every operation in order and returns one result per operation. Custom zones exist in private databases
+    /// only, so other databases refuse (inferred; the archived reference also documents the public path, to no use).
+    /// Deleting a zone deletes its records. Evidence: archived reference. Creating a zone that exists (success or
+    /// EXISTS) and the exact acknowledgement of a delete are unconfirmed; deleting a missing zone gives
+    /// ZONE_NOT_FOUND according to peer clients.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/modify`.
+    func modifyZones(
+        _ input: Operations.ModifyZones.Input,
+        context: Context
+    ) async throws -> Operations.ModifyZones.Output
+    /// Fetches which zones changed, the older way. Use fetchDatabaseChanges instead.
+    ///
+    /// Deprecated in favour of `changes/database` (operation `fetchDatabaseChanges`). The token is called
+    /// `metaSyncToken` both ways; under any other name it is silently ignored and the first page comes again.
+    /// Evidence: archived reference, observed live (the archived page once says `syncToken`, which is wrong).
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/zones/changes`.
+    @available(*, deprecated)
+    func fetchZoneListChanges(
+        _ input: Operations.FetchZoneListChanges.Input,
+        context: Context
+    ) async throws -> Operations.FetchZoneListChanges.Output
+    /// Fetches the identity of the signed-in user.
+    ///
+    /// Answers with one flat user identity (CloudKit JS, peer clients), not with the list that the archived reference
+    /// prints. The documented database is `public`; the private one answers, too (observed live). Names are present
+    /// when the user allows it. With a server-to-server key it is unconfirmed: Apple's sample for Node begins with this
+    /// request, and another client shows it answered, with the user record name of the key; one live note has 401
+    /// AUTHENTICATION_FAILED.
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/caller`.
+    func fetchCaller(
+        _ input: Operations.FetchCaller.Input,
+        context: Context
+    ) async throws -> Operations.FetchCaller.Output
+    /// Fetches the signed-in user, the older way. Use fetchCaller instead.
+    ///
+    /// Deprecated in favour of `users/caller` (operation `fetchCaller`). Names are present only when the user can be
+    /// discovered. Evidence: archived reference.
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/current`.
+    @available(*, deprecated)
+    func fetchCurrentUser(
+        _ input: Operations.FetchCurrentUser.Input,
+        context: Context
+    ) async throws -> Operations.FetchCurrentUser.Output
+    /// Lists the user's contacts who allow themselves to be found.
+    ///
+    /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
+    /// INTERNAL_ERROR, also to Apple's own client (observed live). The database in the path is `public`.
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/discover`.
+    func discoverAllUsers(
+        _ input: Operations.DiscoverAllUsers.Input,
+        context: Context
+    ) async throws -> Operations.DiscoverAllUsers.Output
+    /// Finds identities by email address, phone number or user record name.
+    ///
+    /// Finds the users behind the given lookup infos who allow it. The database in the path is `public`; others are
+    /// refused with BAD_REQUEST `endpoint not applicable in the database type 'privatedb'` (or `'sharedb'`).
+    /// Evidence: archived reference, CloudKit JS; the refusal: observed live.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/discover`.
+    func discoverUsers(
+        _ input: Operations.DiscoverUsers.Input,
+        context: Context
+    ) async throws -> Operations.DiscoverUsers.Output
+    /// Finds users by email address. Use discoverUsers instead.
+    ///
+    /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/email`.
+    @available(*, deprecated)
+    func lookupUsersByEmail(
+        _ input: Operations.LookupUsersByEmail.Input,
+        context: Context
+    ) async throws -> Operations.LookupUsersByEmail.Output
+    /// Finds users by user record name. Use discoverUsers instead.
+    ///
+    /// Deprecated in favour of `users/discover` (operation `discoverUsers`). Evidence: archived reference.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/id`.
+    @available(*, deprecated)
+    func lookupUsersByID(
+        _ input: Operations.LookupUsersByID.Input,
+        context: Context
+    ) async throws -> Operations.LookupUsersByID.Output
+    /// Lists users among the caller's contacts. Use discoverAllUsers instead.
+    ///
+    /// Deprecated in favour of GET `users/discover` (operation `discoverAllUsers`). The request has no body.
+    /// Evidence: archived reference.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
+    @available(*, deprecated)
+    func lookupContacts(
+        _ input: Operations.LookupContacts.Input,
+        context: Context
+    ) async throws -> Operations.LookupContacts.Output
+    /// Lists the caller's subscriptions in a database.
+    ///
+    /// Lists the subscriptions that belong to the caller; those made with a server-to-server key belong to the key.
+    /// Evidence: archived reference; the owner of a key's subscriptions: observed live. Use on the shared database is
+    /// unconfirmed.
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/subscriptions/list`.
+    func listSubscriptions(
+        _ input: Operations.ListSubscriptions.Input,
+        context: Context
+    ) async throws -> Operations.ListSubscriptions.Output
+    /// Fetches subscriptions by identifier.
+    ///
+    /// Returns one result per identifier, in order. CloudKit JS sends the database segment; the path printed in the
+    /// archived reference lacks it.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/lookup`.
+    func lookupSubscriptions(
+        _ input: Operations.LookupSubscriptions.Input,
+        context: Context
+    ) async throws -> Operations.LookupSubscriptions.Output
+    /// Creates, updates and deletes subscriptions.
+    ///
+    /// Applies up to 200 operations and returns one result per operation, in order; a delete is answered with the
+    /// bare identifier. Two query subscriptions of one record type with the same set in `firesOn` cannot coexist: the
+    /// second fails with INTERNAL_ERROR `could not find subscription we just created`, while repeating an identifier
+    /// succeeds silently. Evidence: archived reference; the last two sentences: observed live on the public database.
+    /// What `update` does beyond changing an existing subscription, and a create without an identifier, are
+    /// unconfirmed.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/subscriptions/modify`.
+    func modifySubscriptions(
+        _ input: Operations.ModifySubscriptions.Input,
+        context: Context
+    ) async throws -> Operations.ModifySubscriptions.Output
+    /// Asks for addresses to upload assets to.
+    ///
+    /// The first of three steps. It returns one upload address per token, in order, valid for 15 minutes. The second
+    /// step is a POST of the file's raw bytes to that address, on another host and without CloudKit credentials,
+    /// answered with an `UploadAssetResponse`; failures there are bare HTTP statuses. The third is a save of the
+    /// record with the returned dictionary as field value, under the record name of the token. CloudKit JS saves a
+    /// record that had no name still without one; that it gets the name of the token then is inferred. Evidence:
+    /// archived reference, CloudKit JS; failures: observed live. An unknown type or field gives BAD_REQUEST according
+    /// to peer clients. Use on the shared
+    /// database is unconfirmed.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
+    func requestAssetUploads(
+        _ input: Operations.RequestAssetUploads.Input,
+        context: Context
+    ) async throws -> Operations.RequestAssetUploads.Output
+    /// Makes assets of existing records usable in other records.
+    ///
+    /// An asset read from a record has no receipt and so cannot be saved elsewhere; this call gives it one. Evidence:
+    /// archived reference, CloudKit JS, observed live.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/rereference`.
+    func rereferenceAssets(
+        _ input: Operations.RereferenceAssets.Input,
+        context: Context
+    ) async throws -> Operations.RereferenceAssets.Output
+    /// Creates a push token and the address to poll for pushes.
+    ///
+    /// Lives in the `device` module (observed live, CloudKit JS); the path of the archived reference answers 405. The
+    /// reply's `webcourierURL` is polled with GET: when a push comes, the reply is one `PushPayload` and the
+    /// connection ends; an empty reply only keeps the connection alive. CloudKit JS asks again 10 ms after a success
+    /// and backs off from 10 ms to 1 s after failures. Which credentials are needed is unconfirmed; Apple's own
+    /// client sends those of the user.
+    ///
+    /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/create`.
+    func createDeviceToken(
+        _ input: Operations.CreateDeviceToken.Input,
+        context: Context
+    ) async throws -> Operations.CreateDeviceToken.Output
+    /// Registers a push token that was made elsewhere.
+    ///
+    /// Lives in the `device` module, like `tokens/create`. CloudKit JS reads the reply as JSON, and goes on with the
+    /// same three keys as those of `tokens/create` where it has a token already. That the service sends them is
+    /// unconfirmed; a reply without a body is reported, too, so a client has to do without them. Evidence: CloudKit
+    /// JS, observed live.
+    ///
+    /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
+    func registerDeviceToken(
+        _ input: Operations.RegisterDeviceToken.Input,
+        context: Context
+    ) async throws -> Operations.RegisterDeviceToken.Output
+}
+
+extension ContextualAPIProtocol {
+    /// Registers a handler for each operation on a transport.
+    /// - Parameters:
+    ///   - transport: What receives requests.
+    ///   - serverURL: The address whose path comes before the paths of the document.
+    ///   - configuration: How values are written.
+    ///   - middlewares: What sees each request and response on its way, outermost first.
+    ///   - context: Makes the context of each request, after the middlewares and before the request is read.
+    package func registerHandlers(
+        on transport: any OpenAPISwiftRuntime.ServerTransport,
+        serverURL: URL = .defaultOpenAPIServerURL,
+        configuration: OpenAPISwiftRuntime.Configuration = .init(),
+        middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = [],
+        context: @escaping OpenAPISwiftRuntime.ServerOperation<Context>.ContextProvider
+    ) throws {
+        for operation in try self.operations(serverURL: serverURL, configuration: configuration, middlewares: middlewares) {
+            try operation.register(on: transport, context: context)
+        }
+    }
+    /// The operations with their handlers, for a program that routes requests itself and calls
+    /// `respond(to:body:metadata:context:)`.
+    /// - Parameters:
+    ///   - serverURL: The address whose path comes before the paths of the document.
+    ///   - configuration: How values are written.
+    ///   - middlewares: What sees each request and response on its way, outermost first.
+    package func operations(
+        serverURL: URL = .defaultOpenAPIServerURL,
+        configuration: OpenAPISwiftRuntime.Configuration = .init(),
+        middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
+    ) throws -> [OpenAPISwiftRuntime.ServerOperation<Context>] {
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
+            serverURL: serverURL,
+            handler: self,
+            configuration: configuration,
+            middlewares: middlewares
+        )
+        var operations: [OpenAPISwiftRuntime.ServerOperation<Context>] = []
+        operations.append(server.operation(
+            operationID: Operations.QueryRecords.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/records/query",
+            decode: Operations.QueryRecords.decode,
+            handle: { (handler: Self, input: Operations.QueryRecords.Input, context: Context) async throws -> Operations.QueryRecords.Output in try await handler.queryRecords(input, context: context) },
+            encode: Operations.QueryRecords.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LookupRecords.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/records/lookup",
+            decode: Operations.LookupRecords.decode,
+            handle: { (handler: Self, input: Operations.LookupRecords.Input, context: Context) async throws -> Operations.LookupRecords.Output in try await handler.lookupRecords(input, context: context) },
+            encode: Operations.LookupRecords.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ModifyRecords.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/records/modify",
+            decode: Operations.ModifyRecords.decode,
+            handle: { (handler: Self, input: Operations.ModifyRecords.Input, context: Context) async throws -> Operations.ModifyRecords.Output in try await handler.modifyRecords(input, context: context) },
+            encode: Operations.ModifyRecords.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchRecordChanges.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/records/changes",
+            decode: Operations.FetchRecordChanges.decode,
+            handle: { (handler: Self, input: Operations.FetchRecordChanges.Input, context: Context) async throws -> Operations.FetchRecordChanges.Output in try await deprecatedCalls().fetchRecordChanges(handler, input, context: context) },
+            encode: Operations.FetchRecordChanges.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ResolveShares.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/records/resolve",
+            decode: Operations.ResolveShares.decode,
+            handle: { (handler: Self, input: Operations.ResolveShares.Input, context: Context) async throws -> Operations.ResolveShares.Output in try await handler.resolveShares(input, context: context) },
+            encode: Operations.ResolveShares.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.AcceptShares.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/records/accept",
+            decode: Operations.AcceptShares.decode,
+            handle: { (handler: Self, input: Operations.AcceptShares.Input, context: Context) async throws -> Operations.AcceptShares.Output in try await handler.acceptShares(input, context: context) },
+            encode: Operations.AcceptShares.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchDatabaseChanges.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/changes/database",
+            decode: Operations.FetchDatabaseChanges.decode,
+            handle: { (handler: Self, input: Operations.FetchDatabaseChanges.Input, context: Context) async throws -> Operations.FetchDatabaseChanges.Output in try await handler.fetchDatabaseChanges(input, context: context) },
+            encode: Operations.FetchDatabaseChanges.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchZoneChanges.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/changes/zone",
+            decode: Operations.FetchZoneChanges.decode,
+            handle: { (handler: Self, input: Operations.FetchZoneChanges.Input, context: Context) async throws -> Operations.FetchZoneChanges.Output in try await handler.fetchZoneChanges(input, context: context) },
+            encode: Operations.FetchZoneChanges.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListZones.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/zones/list",
+            decode: Operations.ListZones.decode,
+            handle: { (handler: Self, input: Operations.ListZones.Input, context: Context) async throws -> Operations.ListZones.Output in try await handler.listZones(input, context: context) },
+            encode: Operations.ListZones.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LookupZones.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/zones/lookup",
+            decode: Operations.LookupZones.decode,
+            handle: { (handler: Self, input: Operations.LookupZones.Input, context: Context) async throws -> Operations.LookupZones.Output in try await handler.lookupZones(input, context: context) },
+            encode: Operations.LookupZones.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ModifyZones.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/zones/modify",
+            decode: Operations.ModifyZones.decode,
+            handle: { (handler: Self, input: Operations.ModifyZones.Input, context: Context) async throws -> Operations.ModifyZones.Output in try await handler.modifyZones(input, context: context) },
+            encode: Operations.ModifyZones.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchZoneListChanges.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/zones/changes",
+            decode: Operations.FetchZoneListChanges.decode,
+            handle: { (handler: Self, input: Operations.FetchZoneListChanges.Input, context: Context) async throws -> Operations.FetchZoneListChanges.Output in try await deprecatedCalls().fetchZoneListChanges(handler, input, context: context) },
+            encode: Operations.FetchZoneListChanges.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchCaller.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/caller",
+            decode: Operations.FetchCaller.decode,
+            handle: { (handler: Self, input: Operations.FetchCaller.Input, context: Context) async throws -> Operations.FetchCaller.Output in try await handler.fetchCaller(input, context: context) },
+            encode: Operations.FetchCaller.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchCurrentUser.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/current",
+            decode: Operations.FetchCurrentUser.decode,
+            handle: { (handler: Self, input: Operations.FetchCurrentUser.Input, context: Context) async throws -> Operations.FetchCurrentUser.Output in try await deprecatedCalls().fetchCurrentUser(handler, input, context: context) },
+            encode: Operations.FetchCurrentUser.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.DiscoverAllUsers.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/discover",
+            decode: Operations.DiscoverAllUsers.decode,
+            handle: { (handler: Self, input: Operations.DiscoverAllUsers.Input, context: Context) async throws -> Operations.DiscoverAllUsers.Output in try await handler.discoverAllUsers(input, context: context) },
+            encode: Operations.DiscoverAllUsers.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.DiscoverUsers.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/users/discover",
+            decode: Operations.DiscoverUsers.decode,
+            handle: { (handler: Self, input: Operations.DiscoverUsers.Input, context: Context) async throws -> Operations.DiscoverUsers.Output in try await handler.discoverUsers(input, context: context) },
+            encode: Operations.DiscoverUsers.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LookupUsersByEmail.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/users/lookup/email",
+            decode: Operations.LookupUsersByEmail.decode,
+            handle: { (handler: Self, input: Operations.LookupUsersByEmail.Input, context: Context) async throws -> Operations.LookupUsersByEmail.Output in try await deprecatedCalls().lookupUsersByEmail(handler, input, context: context) },
+            encode: Operations.LookupUsersByEmail.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LookupUsersByID.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/users/lookup/id",
+            decode: Operations.LookupUsersByID.decode,
+            handle: { (handler: Self, input: Operations.LookupUsersByID.Input, context: Context) async throws -> Operations.LookupUsersByID.Output in try await deprecatedCalls().lookupUsersByID(handler, input, context: context) },
+            encode: Operations.LookupUsersByID.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LookupContacts.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/users/lookup/contacts",
+            decode: Operations.LookupContacts.decode,
+            handle: { (handler: Self, input: Operations.LookupContacts.Input, context: Context) async throws -> Operations.LookupContacts.Output in try await deprecatedCalls().lookupContacts(handler, input, context: context) },
+            encode: Operations.LookupContacts.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListSubscriptions.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/subscriptions/list",
+            decode: Operations.ListSubscriptions.decode,
+            handle: { (handler: Self, input: Operations.ListSubscriptions.Input, context: Context) async throws -> Operations.ListSubscriptions.Output in try await handler.listSubscriptions(input, context: context) },
+            encode: Operations.ListSubscriptions.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LookupSubscriptions.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/subscriptions/lookup",
+            decode: Operations.LookupSubscriptions.decode,
+            handle: { (handler: Self, input: Operations.LookupSubscriptions.Input, context: Context) async throws -> Operations.LookupSubscriptions.Output in try await handler.lookupSubscriptions(input, context: context) },
+            encode: Operations.LookupSubscriptions.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ModifySubscriptions.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/subscriptions/modify",
+            decode: Operations.ModifySubscriptions.decode,
+            handle: { (handler: Self, input: Operations.ModifySubscriptions.Input, context: Context) async throws -> Operations.ModifySubscriptions.Output in try await handler.modifySubscriptions(input, context: context) },
+            encode: Operations.ModifySubscriptions.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.RequestAssetUploads.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/assets/upload",
+            decode: Operations.RequestAssetUploads.decode,
+            handle: { (handler: Self, input: Operations.RequestAssetUploads.Input, context: Context) async throws -> Operations.RequestAssetUploads.Output in try await handler.requestAssetUploads(input, context: context) },
+            encode: Operations.RequestAssetUploads.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.RereferenceAssets.id,
+            method: .post,
+            path: "/database/{version}/{container}/{environment}/{database}/assets/rereference",
+            decode: Operations.RereferenceAssets.decode,
+            handle: { (handler: Self, input: Operations.RereferenceAssets.Input, context: Context) async throws -> Operations.RereferenceAssets.Output in try await handler.rereferenceAssets(input, context: context) },
+            encode: Operations.RereferenceAssets.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.CreateDeviceToken.id,
+            method: .post,
+            path: "/device/{version}/{container}/{environment}/tokens/create",
+            decode: Operations.CreateDeviceToken.decode,
+            handle: { (handler: Self, input: Operations.CreateDeviceToken.Input, context: Context) async throws -> Operations.CreateDeviceToken.Output in try await handler.createDeviceToken(input, context: context) },
+            encode: Operations.CreateDeviceToken.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.RegisterDeviceToken.id,
+            method: .post,
+            path: "/device/{version}/{container}/{environment}/tokens/register",
+            decode: Operations.RegisterDeviceToken.decode,
+            handle: { (handler: Self, input: Operations.RegisterDeviceToken.Input, context: Context) async throws -> Operations.RegisterDeviceToken.Output in try await handler.registerDeviceToken(input, context: context) },
+            encode: Operations.RegisterDeviceToken.encode
+        ))
+        return operations
+    }
+}
+
 private protocol DeprecatedCalls {
     static func fetchRecordChanges<API: APIProtocol>(_ handler: API, _ input: Operations.FetchRecordChanges.Input) async throws -> Operations.FetchRecordChanges.Output
+    static func fetchRecordChanges<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.FetchRecordChanges.Input, context: API.Context) async throws -> Operations.FetchRecordChanges.Output
     static func fetchZoneListChanges<API: APIProtocol>(_ handler: API, _ input: Operations.FetchZoneListChanges.Input) async throws -> Operations.FetchZoneListChanges.Output
+    static func fetchZoneListChanges<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.FetchZoneListChanges.Input, context: API.Context) async throws -> Operations.FetchZoneListChanges.Output
     static func fetchCurrentUser<API: APIProtocol>(_ handler: API, _ input: Operations.FetchCurrentUser.Input) async throws -> Operations.FetchCurrentUser.Output
+    static func fetchCurrentUser<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.FetchCurrentUser.Input, context: API.Context) async throws -> Operations.FetchCurrentUser.Output
     static func lookupUsersByEmail<API: APIProtocol>(_ handler: API, _ input: Operations.LookupUsersByEmail.Input) async throws -> Operations.LookupUsersByEmail.Output
+    static func lookupUsersByEmail<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.LookupUsersByEmail.Input, context: API.Context) async throws -> Operations.LookupUsersByEmail.Output
     static func lookupUsersByID<API: APIProtocol>(_ handler: API, _ input: Operations.LookupUsersByID.Input) async throws -> Operations.LookupUsersByID.Output
+    static func lookupUsersByID<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.LookupUsersByID.Input, context: API.Context) async throws -> Operations.LookupUsersByID.Output
     static func lookupContacts<API: APIProtocol>(_ handler: API, _ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output
+    static func lookupContacts<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.LookupContacts.Input, context: API.Context) async throws -> Operations.LookupContacts.Output
 }
 
 private enum DeprecatedCallers: DeprecatedCalls {
@@ -281,24 +872,48 @@ private enum DeprecatedCallers: DeprecatedCalls {
         try await handler.fetchRecordChanges(input)
     }
     @available(*, deprecated)
+    static func fetchRecordChanges<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.FetchRecordChanges.Input, context: API.Context) async throws -> Operations.FetchRecordChanges.Output {
+        try await handler.fetchRecordChanges(input, context: context)
+    }
+    @available(*, deprecated)
     static func fetchZoneListChanges<API: APIProtocol>(_ handler: API, _ input: Operations.FetchZoneListChanges.Input) async throws -> Operations.FetchZoneListChanges.Output {
         try await handler.fetchZoneListChanges(input)
+    }
+    @available(*, deprecated)
+    static func fetchZoneListChanges<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.FetchZoneListChanges.Input, context: API.Context) async throws -> Operations.FetchZoneListChanges.Output {
+        try await handler.fetchZoneListChanges(input, context: context)
     }
     @available(*, deprecated)
     static func fetchCurrentUser<API: APIProtocol>(_ handler: API, _ input: Operations.FetchCurrentUser.Input) async throws -> Operations.FetchCurrentUser.Output {
         try await handler.fetchCurrentUser(input)
     }
     @available(*, deprecated)
+    static func fetchCurrentUser<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.FetchCurrentUser.Input, context: API.Context) async throws -> Operations.FetchCurrentUser.Output {
+        try await handler.fetchCurrentUser(input, context: context)
+    }
+    @available(*, deprecated)
     static func lookupUsersByEmail<API: APIProtocol>(_ handler: API, _ input: Operations.LookupUsersByEmail.Input) async throws -> Operations.LookupUsersByEmail.Output {
         try await handler.lookupUsersByEmail(input)
+    }
+    @available(*, deprecated)
+    static func lookupUsersByEmail<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.LookupUsersByEmail.Input, context: API.Context) async throws -> Operations.LookupUsersByEmail.Output {
+        try await handler.lookupUsersByEmail(input, context: context)
     }
     @available(*, deprecated)
     static func lookupUsersByID<API: APIProtocol>(_ handler: API, _ input: Operations.LookupUsersByID.Input) async throws -> Operations.LookupUsersByID.Output {
         try await handler.lookupUsersByID(input)
     }
     @available(*, deprecated)
+    static func lookupUsersByID<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.LookupUsersByID.Input, context: API.Context) async throws -> Operations.LookupUsersByID.Output {
+        try await handler.lookupUsersByID(input, context: context)
+    }
+    @available(*, deprecated)
     static func lookupContacts<API: APIProtocol>(_ handler: API, _ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output {
         try await handler.lookupContacts(input)
+    }
+    @available(*, deprecated)
+    static func lookupContacts<API: ContextualAPIProtocol>(_ handler: API, _ input: Operations.LookupContacts.Input, context: API.Context) async throws -> Operations.LookupContacts.Output {
+        try await handler.lookupContacts(input, context: context)
     }
 }
 

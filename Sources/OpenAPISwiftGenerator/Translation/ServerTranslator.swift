@@ -5,9 +5,13 @@ struct ServerTranslator {
     /// How multipart bodies are written and read.
     let multipart: [Declaration]
     let imports: [SwiftImport]
+    /// Whether `ContextualAPIProtocol` is declared.
+    let hasHandlerContext: Bool
 
     var file: SwiftFile {
-        var declarations: [Declaration] = [registration] + deprecatedCalls
+        var declarations = [registration]
+        if hasHandlerContext { declarations += contextualProtocol }
+        declarations += deprecatedCalls
         for operation in operations {
             declarations.append(coding(of: operation))
         }
@@ -22,32 +26,11 @@ struct ServerTranslator {
     // MARK: Registration
 
     private var registration: Declaration {
-        var body: [Statement] = []
-        if !operations.isEmpty {
-            body = [
-                .line("let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init("),
-                .line("    serverURL: serverURL,"),
-                .line("    handler: self,"),
-                .line("    configuration: configuration,"),
-                .line("    middlewares: middlewares"),
-                .line(")"),
-            ]
-        }
+        var body: [Statement] = operations.isEmpty ? [] : serverStatements
         for operation in operations {
-            let path: String = operation.path
-            body += [
-                .line("try server.register("),
-                .line("    on: transport,"),
-                .line("    operationID: \(path).id,"),
-                .line("    method: \(Snippets.method(operation.operation.method)),"),
-                .line("    path: \(stringLiteral(operation.operation.path)),"),
-                .line("    decode: \(path).decode,"),
-                .line(
-                    "    handle: { (handler: Self, input: \(path).Input) async throws -> \(path).Output in try await \(call(of: operation)) },"
-                ),
-                .line("    encode: \(path).encode"),
-                .line(")"),
-            ]
+            body.append(.line("try server.register("))
+            body.append(.line("    on: transport,"))
+            body += arguments(of: operation, handle: "(handler: Self, input: \(operation.path).Input)")
         }
         return .type(
             TypeDeclaration(
@@ -60,25 +43,10 @@ struct ServerTranslator {
                                 Registers a handler for each operation on a transport.
                                 - Parameters:
                                   - transport: What receives requests.
-                                  - serverURL: The address whose path comes before the paths of the document.
-                                  - configuration: How values are written.
-                                  - middlewares: What sees each request and response on its way, outermost first.
+                                \(Self.serverParametersDocumentation)
                                 """,
                             name: "func registerHandlers",
-                            parameters: [
-                                .init(label: "on transport", type: "any OpenAPISwiftRuntime.ServerTransport"),
-                                .init(label: "serverURL", type: "URL", defaultValue: ".defaultOpenAPIServerURL"),
-                                .init(
-                                    label: "configuration",
-                                    type: "OpenAPISwiftRuntime.Configuration",
-                                    defaultValue: ".init()"
-                                ),
-                                .init(
-                                    label: "middlewares",
-                                    type: "[any OpenAPISwiftRuntime.ServerMiddleware]",
-                                    defaultValue: "[]"
-                                ),
-                            ],
+                            parameters: [Self.transportParameter] + Self.serverParameters,
                             effects: "throws",
                             body: body
                         )
@@ -88,27 +56,188 @@ struct ServerTranslator {
         )
     }
 
-    private func call(of operation: TranslatedOperation) -> String {
-        operation.operation.isDeprecated
-            ? "deprecatedCalls().\(operation.methodName)(handler, input)" : "handler.\(operation.methodName)(input)"
+    private static let transportParameter = FunctionDeclaration.Parameter(
+        label: "on transport",
+        type: "any OpenAPISwiftRuntime.ServerTransport"
+    )
+
+    private static let serverParameters: [FunctionDeclaration.Parameter] = [
+        .init(label: "serverURL", type: "URL", defaultValue: ".defaultOpenAPIServerURL"),
+        .init(label: "configuration", type: "OpenAPISwiftRuntime.Configuration", defaultValue: ".init()"),
+        .init(label: "middlewares", type: "[any OpenAPISwiftRuntime.ServerMiddleware]", defaultValue: "[]"),
+    ]
+
+    private static let serverParametersDocumentation = """
+          - serverURL: The address whose path comes before the paths of the document.
+          - configuration: How values are written.
+          - middlewares: What sees each request and response on its way, outermost first.
+        """
+
+    /// Statements that make the runtime's server, `server`.
+    private var serverStatements: [Statement] {
+        [
+            .line("let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init("),
+            .line("    serverURL: serverURL,"),
+            .line("    handler: self,"),
+            .line("    configuration: configuration,"),
+            .line("    middlewares: middlewares"),
+            .line(")"),
+        ]
     }
+
+    /// The lines of the arguments that describe an operation to the runtime's server, and of the closing parenthesis.
+    private func arguments(of operation: TranslatedOperation, handle parameters: String) -> [Statement] {
+        let path = operation.path
+        let values = parameters.contains("context:") ? "input, context: context" : "input"
+        return [
+            .line("    operationID: \(path).id,"),
+            .line("    method: \(Snippets.method(operation.operation.method)),"),
+            .line("    path: \(stringLiteral(operation.operation.path)),"),
+            .line("    decode: \(path).decode,"),
+            .line(
+                "    handle: { \(parameters) async throws -> \(path).Output in try await \(call(of: operation, values)) },"
+            ),
+            .line("    encode: \(path).encode"),
+            .line(")"),
+        ]
+    }
+
+    private func call(of operation: TranslatedOperation, _ values: String) -> String {
+        operation.operation.isDeprecated
+            ? "deprecatedCalls().\(operation.methodName)(handler, \(values))"
+            : "handler.\(operation.methodName)(\(values))"
+    }
+
+    // MARK: Handlers with a context
+
+    /// A protocol as `APIProtocol`, whose methods take a context, and what registers its handlers.
+    private var contextualProtocol: [Declaration] {
+        let contextType: [Declaration] = [
+            .text([
+                "/// A value that belongs to one request and that every handler is given, such as the authenticated caller.",
+                "associatedtype Context: Swift.Sendable",
+            ])
+        ]
+        let requirements: [Declaration] = operations.map { operation in
+            .function(
+                FunctionDeclaration(
+                    documentation: OperationTranslator.documentation(of: operation.operation),
+                    attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
+                    name: "func \(operation.methodName)",
+                    parameters: [
+                        .init(label: "_ input", type: "\(operation.path).Input"),
+                        .init(label: "context", type: "Context"),
+                    ],
+                    effects: "async throws",
+                    result: "\(operation.path).Output"
+                )
+            )
+        }
+        let documentation = "The operations as a server implements them whose handlers take a value of the request."
+        return [
+            .type(
+                TypeDeclaration(
+                    documentation: documentation,
+                    keyword: .protocol,
+                    name: "ContextualAPIProtocol",
+                    inherits: ["Swift.Sendable"],
+                    members: contextType + requirements
+                )
+            ),
+            .type(
+                TypeDeclaration(
+                    keyword: .extension,
+                    name: "ContextualAPIProtocol",
+                    members: [contextualRegistration, contextualOperations]
+                )
+            ),
+        ]
+    }
+
+    private var contextualRegistration: Declaration {
+        .function(
+            FunctionDeclaration(
+                documentation: """
+                    Registers a handler for each operation on a transport.
+                    - Parameters:
+                      - transport: What receives requests.
+                    \(Self.serverParametersDocumentation)
+                      - context: Makes the context of each request, after the middlewares and before the request is read.
+                    """,
+                name: "func registerHandlers",
+                parameters: [Self.transportParameter] + Self.serverParameters + [
+                    .init(
+                        label: "context",
+                        type: "@escaping OpenAPISwiftRuntime.ServerOperation<Context>.ContextProvider"
+                    )
+                ],
+                effects: "throws",
+                body: [
+                    .block(
+                        "for operation in try self.operations(serverURL: serverURL, configuration: configuration, middlewares: middlewares)",
+                        [.line("try operation.register(on: transport, context: context)")]
+                    )
+                ]
+            )
+        )
+    }
+
+    private var contextualOperations: Declaration {
+        let list = "[OpenAPISwiftRuntime.ServerOperation<Context>]"
+        var body: [Statement] = operations.isEmpty ? [] : serverStatements
+        body.append(.line("\(operations.isEmpty ? "let" : "var") operations: \(list) = []"))
+        for operation in operations {
+            let mayThrow = !Snippets.isNamedMethod(operation.operation.method)
+            body.append(.line("operations.append(\(mayThrow ? "try " : "")server.operation("))
+            body += arguments(
+                of: operation,
+                handle: "(handler: Self, input: \(operation.path).Input, context: Context)"
+            )
+            body[body.count - 1] = .line("))")
+        }
+        body.append(.line("return operations"))
+        return .function(
+            FunctionDeclaration(
+                documentation: """
+                    The operations with their handlers, for a program that routes requests itself and calls
+                    `respond(to:body:metadata:context:)`.
+                    - Parameters:
+                    \(Self.serverParametersDocumentation)
+                    """,
+                name: "func operations",
+                parameters: Self.serverParameters,
+                effects: "throws",
+                result: list,
+                body: body
+            )
+        )
+    }
+
+    // MARK: Deprecated operations
 
     /// A server must call deprecated operations, and must not warn. A deprecated function may call another without a warning,
     /// and itself be called without one through a protocol that is not deprecated.
     private var deprecatedCalls: [Declaration] {
-        let deprecated: [TranslatedOperation] = operations.filter(\.operation.isDeprecated)
-        guard !deprecated.isEmpty else { return [] }
         var requirements: [String] = []
         var functions: [String] = []
-        for operation in deprecated {
-            let head: String =
-                "static func \(operation.methodName)<API: APIProtocol>(_ handler: API, _ input: \(operation.path).Input) async throws -> \(operation.path).Output"
+        func add(_ head: String, calling call: String) {
             requirements.append("    \(head)")
-            functions += [
-                "    @available(*, deprecated)", "    \(head) {",
-                "        try await handler.\(operation.methodName)(input)", "    }",
-            ]
+            functions += ["    @available(*, deprecated)", "    \(head) {", "        try await \(call)", "    }"]
         }
+        for operation in operations where operation.operation.isDeprecated {
+            let name = operation.methodName
+            let path = operation.path
+            add(
+                "static func \(name)<API: APIProtocol>(_ handler: API, _ input: \(path).Input) async throws -> \(path).Output",
+                calling: "handler.\(name)(input)"
+            )
+            guard hasHandlerContext else { continue }
+            add(
+                "static func \(name)<API: ContextualAPIProtocol>(_ handler: API, _ input: \(path).Input, context: API.Context) async throws -> \(path).Output",
+                calling: "handler.\(name)(input, context: context)"
+            )
+        }
+        guard !requirements.isEmpty else { return [] }
         return [
             .text(["private protocol DeprecatedCalls {"] + requirements + ["}"]),
             .text(["private enum DeprecatedCallers: DeprecatedCalls {"] + functions + ["}"]),

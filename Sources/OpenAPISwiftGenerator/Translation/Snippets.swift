@@ -8,9 +8,13 @@ enum Snippets {
         "GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "CONNECT", "QUERY",
     ]
 
+    static func isNamedMethod(_ method: String) -> Bool {
+        namedMethods.contains(method)
+    }
+
     /// An expression for the method of a request, which may throw for one without a name.
     static func method(_ method: String) -> String {
-        namedMethods.contains(method)
+        isNamedMethod(method)
             ? ".\(method.lowercased())" : "OpenAPISwiftRuntime.requestMethod(\(stringLiteral(method)))"
     }
 

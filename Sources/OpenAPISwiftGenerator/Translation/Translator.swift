@@ -67,7 +67,8 @@ struct Translator {
                     components: operationTranslator.components,
                     operations: operations,
                     multipart: multipart(of: operations, for: .server),
-                    imports: imports(for: .server)
+                    imports: imports(for: .server),
+                    hasHandlerContext: configuration.handlerContext
                 )
                 files.append(translator.file)
             }

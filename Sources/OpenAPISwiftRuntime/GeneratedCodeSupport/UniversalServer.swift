@@ -22,7 +22,7 @@ public import StreamingJSON
         self.middlewares = middlewares
     }
 
-    /// Registers one operation.
+    /// Registers one operation whose handler takes no context.
     public func register<Input: Sendable, Output: Sendable>(
         on transport: any ServerTransport,
         operationID: String,
@@ -32,8 +32,28 @@ public import StreamingJSON
         handle: @escaping @Sendable (API, Input) async throws -> Output,
         encode: @escaping @Sendable (Output, inout ServerResponse) throws -> Void
     ) throws {
-        let template: String = prefix + path
-        let operation = ServerOperation(
+        let operation: ServerOperation<Void> = operation(
+            operationID: operationID,
+            method: method,
+            path: path,
+            decode: decode,
+            handle: { (handler, input, _) in try await handle(handler, input) },
+            encode: encode
+        )
+        try operation.register(on: transport, context: .value(()))
+    }
+
+    /// One operation whose handler takes a context.
+    public func operation<Input: Sendable, Output: Sendable, Context: Sendable>(
+        operationID: String,
+        method: HTTPRequest.Method,
+        path: String,
+        decode: @escaping @Sendable (ServerRequest) throws -> Input,
+        handle: @escaping @Sendable (API, Input, Context) async throws -> Output,
+        encode: @escaping @Sendable (Output, inout ServerResponse) throws -> Void
+    ) -> ServerOperation<Context> {
+        let template = prefix + path
+        let handler = OperationHandler(
             operationID: operationID,
             template: template,
             handler: handler,
@@ -42,41 +62,38 @@ public import StreamingJSON
             handle: handle,
             encode: encode
         )
-        let middlewares: [any ServerMiddleware] = self.middlewares
-        try transport.register(
-            { (request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata) in
-                try await operation.run(request, body: body, metadata: metadata, through: middlewares[...])
-            },
-            method: method,
-            path: template
-        )
+        let middlewares = middlewares
+        return ServerOperation(id: operationID, method: method, path: template) { (request, body, metadata, context) in
+            try await handler.run(request, body: body, metadata: metadata, context: context, through: middlewares[...])
+        }
     }
 
     /// The path of the server's URL, nothing for the root.
     private var prefix: String {
-        let path: String = serverURL.path
+        let path = serverURL.path
         return path == "/" ? "" : path
     }
 }
 
-/// One operation of a server.
-private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>: Sendable {
+/// What one operation of a server does with a request.
+private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendable, Output: Sendable>: Sendable {
     let operationID: String
     let template: String
     let handler: API
     let configuration: Configuration
     let decode: @Sendable (ServerRequest) throws -> Input
-    let handle: @Sendable (API, Input) async throws -> Output
+    let handle: @Sendable (API, Input, Context) async throws -> Output
     let encode: @Sendable (Output, inout ServerResponse) throws -> Void
 
     func run(
         _ request: HTTPRequest,
         body: HTTPBody?,
         metadata: ServerRequestMetadata,
+        context: ContextSource<Context>,
         through middlewares: ArraySlice<any ServerMiddleware>
     ) async throws -> (HTTPResponse, HTTPBody?) {
         guard let middleware = middlewares.first else {
-            return try await respond(to: request, body: body, metadata: metadata)
+            return try await respond(to: request, body: body, metadata: metadata, context: context)
         }
         do {
             return try await middleware.intercept(
@@ -85,7 +102,13 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
                 metadata: metadata,
                 operationID: operationID,
                 next: { (request: HTTPRequest, body: HTTPBody?, metadata: ServerRequestMetadata) in
-                    try await run(request, body: body, metadata: metadata, through: middlewares.dropFirst())
+                    try await run(
+                        request,
+                        body: body,
+                        metadata: metadata,
+                        context: context,
+                        through: middlewares.dropFirst()
+                    )
                 }
             )
         } catch let error as ServerError {
@@ -105,7 +128,8 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
     private func respond(
         to request: HTTPRequest,
         body: HTTPBody?,
-        metadata: ServerRequestMetadata
+        metadata: ServerRequestMetadata,
+        context source: ContextSource<Context>
     ) async throws -> (HTTPResponse, HTTPBody?) {
         var failure = ServerError(
             operationID: operationID,
@@ -115,6 +139,23 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
             causeDescription: "",
             underlyingError: CancellationError()
         )
+        let context: Context
+        switch source {
+        case .value(let value): context = value
+        case .provider(let provide):
+            do {
+                context = try await provide(
+                    ServerCall(operationID: operationID, request: request, body: body, metadata: metadata)
+                )
+            } catch {
+                throw Self.complete(
+                    failure,
+                    cause: "The context could not be made",
+                    error,
+                    status: .internalServerError
+                )
+            }
+        }
         let input: Input
         do {
             let message = ServerRequest(
@@ -131,7 +172,7 @@ private struct ServerOperation<API: Sendable, Input: Sendable, Output: Sendable>
         failure.operationInput = input
         let output: Output
         do {
-            output = try await handle(handler, input)
+            output = try await handle(handler, input, context)
         } catch {
             throw Self.complete(failure, cause: "The handler threw an error", error, status: .internalServerError)
         }

@@ -118,6 +118,176 @@ extension APIProtocol {
     }
 }
 
+/// The operations as a server implements them whose handlers take a value of the request.
+protocol ContextualAPIProtocol: Swift.Sendable {
+    /// A value that belongs to one request and that every handler is given, such as the authenticated caller.
+    associatedtype Context: Swift.Sendable
+    /// Lists sightings, the latest first.
+    ///
+    /// - Remark: HTTP `GET /sightings`.
+    func listSightings(
+        _ input: Operations.ListSightings.Input,
+        context: Context
+    ) async throws -> Operations.ListSightings.Output
+    /// - Remark: HTTP `POST /sightings`.
+    func addSighting(
+        _ input: Operations.AddSighting.Input,
+        context: Context
+    ) async throws -> Operations.AddSighting.Output
+    /// - Remark: HTTP `GET /sightings/{id}`.
+    func getSighting(
+        _ input: Operations.GetSighting.Input,
+        context: Context
+    ) async throws -> Operations.GetSighting.Output
+    /// - Remark: HTTP `DELETE /sightings/{id}`.
+    func removeSighting(
+        _ input: Operations.RemoveSighting.Input,
+        context: Context
+    ) async throws -> Operations.RemoveSighting.Output
+    /// - Remark: HTTP `GET /sightings/{id}/song`.
+    func getSong(_ input: Operations.GetSong.Input, context: Context) async throws -> Operations.GetSong.Output
+    /// - Remark: HTTP `PUT /sightings/{id}/song`.
+    func putSong(_ input: Operations.PutSong.Input, context: Context) async throws -> Operations.PutSong.Output
+    /// - Remark: HTTP `POST /reports`.
+    func sendReport(
+        _ input: Operations.SendReport.Input,
+        context: Context
+    ) async throws -> Operations.SendReport.Output
+    /// - Remark: HTTP `GET /feed`.
+    func watchSightings(
+        _ input: Operations.WatchSightings.Input,
+        context: Context
+    ) async throws -> Operations.WatchSightings.Output
+    /// - Remark: HTTP `GET /export`.
+    func exportSightings(
+        _ input: Operations.ExportSightings.Input,
+        context: Context
+    ) async throws -> Operations.ExportSightings.Output
+    /// - Remark: HTTP `POST /logins`.
+    func logIn(_ input: Operations.LogIn.Input, context: Context) async throws -> Operations.LogIn.Output
+}
+
+extension ContextualAPIProtocol {
+    /// Registers a handler for each operation on a transport.
+    /// - Parameters:
+    ///   - transport: What receives requests.
+    ///   - serverURL: The address whose path comes before the paths of the document.
+    ///   - configuration: How values are written.
+    ///   - middlewares: What sees each request and response on its way, outermost first.
+    ///   - context: Makes the context of each request, after the middlewares and before the request is read.
+    func registerHandlers(
+        on transport: any OpenAPISwiftRuntime.ServerTransport,
+        serverURL: URL = .defaultOpenAPIServerURL,
+        configuration: OpenAPISwiftRuntime.Configuration = .init(),
+        middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = [],
+        context: @escaping OpenAPISwiftRuntime.ServerOperation<Context>.ContextProvider
+    ) throws {
+        for operation in try self.operations(serverURL: serverURL, configuration: configuration, middlewares: middlewares) {
+            try operation.register(on: transport, context: context)
+        }
+    }
+    /// The operations with their handlers, for a program that routes requests itself and calls
+    /// `respond(to:body:metadata:context:)`.
+    /// - Parameters:
+    ///   - serverURL: The address whose path comes before the paths of the document.
+    ///   - configuration: How values are written.
+    ///   - middlewares: What sees each request and response on its way, outermost first.
+    func operations(
+        serverURL: URL = .defaultOpenAPIServerURL,
+        configuration: OpenAPISwiftRuntime.Configuration = .init(),
+        middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
+    ) throws -> [OpenAPISwiftRuntime.ServerOperation<Context>] {
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
+            serverURL: serverURL,
+            handler: self,
+            configuration: configuration,
+            middlewares: middlewares
+        )
+        var operations: [OpenAPISwiftRuntime.ServerOperation<Context>] = []
+        operations.append(server.operation(
+            operationID: Operations.ListSightings.id,
+            method: .get,
+            path: "/sightings",
+            decode: Operations.ListSightings.decode,
+            handle: { (handler: Self, input: Operations.ListSightings.Input, context: Context) async throws -> Operations.ListSightings.Output in try await handler.listSightings(input, context: context) },
+            encode: Operations.ListSightings.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.AddSighting.id,
+            method: .post,
+            path: "/sightings",
+            decode: Operations.AddSighting.decode,
+            handle: { (handler: Self, input: Operations.AddSighting.Input, context: Context) async throws -> Operations.AddSighting.Output in try await handler.addSighting(input, context: context) },
+            encode: Operations.AddSighting.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.GetSighting.id,
+            method: .get,
+            path: "/sightings/{id}",
+            decode: Operations.GetSighting.decode,
+            handle: { (handler: Self, input: Operations.GetSighting.Input, context: Context) async throws -> Operations.GetSighting.Output in try await handler.getSighting(input, context: context) },
+            encode: Operations.GetSighting.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.RemoveSighting.id,
+            method: .delete,
+            path: "/sightings/{id}",
+            decode: Operations.RemoveSighting.decode,
+            handle: { (handler: Self, input: Operations.RemoveSighting.Input, context: Context) async throws -> Operations.RemoveSighting.Output in try await handler.removeSighting(input, context: context) },
+            encode: Operations.RemoveSighting.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.GetSong.id,
+            method: .get,
+            path: "/sightings/{id}/song",
+            decode: Operations.GetSong.decode,
+            handle: { (handler: Self, input: Operations.GetSong.Input, context: Context) async throws -> Operations.GetSong.Output in try await handler.getSong(input, context: context) },
+            encode: Operations.GetSong.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.PutSong.id,
+            method: .put,
+            path: "/sightings/{id}/song",
+            decode: Operations.PutSong.decode,
+            handle: { (handler: Self, input: Operations.PutSong.Input, context: Context) async throws -> Operations.PutSong.Output in try await handler.putSong(input, context: context) },
+            encode: Operations.PutSong.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.SendReport.id,
+            method: .post,
+            path: "/reports",
+            decode: Operations.SendReport.decode,
+            handle: { (handler: Self, input: Operations.SendReport.Input, context: Context) async throws -> Operations.SendReport.Output in try await handler.sendReport(input, context: context) },
+            encode: Operations.SendReport.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.WatchSightings.id,
+            method: .get,
+            path: "/feed",
+            decode: Operations.WatchSightings.decode,
+            handle: { (handler: Self, input: Operations.WatchSightings.Input, context: Context) async throws -> Operations.WatchSightings.Output in try await handler.watchSightings(input, context: context) },
+            encode: Operations.WatchSightings.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ExportSightings.id,
+            method: .get,
+            path: "/export",
+            decode: Operations.ExportSightings.decode,
+            handle: { (handler: Self, input: Operations.ExportSightings.Input, context: Context) async throws -> Operations.ExportSightings.Output in try await handler.exportSightings(input, context: context) },
+            encode: Operations.ExportSightings.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.LogIn.id,
+            method: .post,
+            path: "/logins",
+            decode: Operations.LogIn.decode,
+            handle: { (handler: Self, input: Operations.LogIn.Input, context: Context) async throws -> Operations.LogIn.Output in try await handler.logIn(input, context: context) },
+            encode: Operations.LogIn.encode
+        ))
+        return operations
+    }
+}
+
 extension Operations.ListSightings {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {

@@ -92,6 +92,141 @@ extension APIProtocol {
     }
 }
 
+/// The operations as a server implements them whose handlers take a value of the request.
+package protocol ContextualAPIProtocol: Swift.Sendable {
+    /// A value that belongs to one request and that every handler is given, such as the authenticated caller.
+    associatedtype Context: Swift.Sendable
+    /// - Remark: HTTP `GET /users/{user_id}/posts/{post-id}.json`.
+    func getUser_post(
+        _ input: Operations.GetUser_post.Input,
+        context: Context
+    ) async throws -> Operations.GetUser_post.Output
+    /// - Remark: HTTP `GET /v1/{account}/things`.
+    func getV1AccountThings(
+        _ input: Operations.GetV1AccountThings.Input,
+        context: Context
+    ) async throws -> Operations.GetV1AccountThings.Output
+    /// - Remark: HTTP `GET /connections`.
+    func httpsConnection(
+        _ input: Operations.HTTPSConnection.Input,
+        context: Context
+    ) async throws -> Operations.HTTPSConnection.Output
+    /// - Remark: HTTP `POST /connections`.
+    func performIt(
+        _ input: Operations.performIt.Input,
+        context: Context
+    ) async throws -> Operations.performIt.Output
+    /// - Remark: HTTP `POST /media`.
+    func sendMedia(
+        _ input: Operations.SendMedia.Input,
+        context: Context
+    ) async throws -> Operations.SendMedia.Output
+    /// - Remark: HTTP `POST /parts`.
+    func sendParts(
+        _ input: Operations.SendParts.Input,
+        context: Context
+    ) async throws -> Operations.SendParts.Output
+    /// - Remark: HTTP `POST /sample`.
+    func exchange(_ input: Operations.Exchange.Input, context: Context) async throws -> Operations.Exchange.Output
+}
+
+extension ContextualAPIProtocol {
+    /// Registers a handler for each operation on a transport.
+    /// - Parameters:
+    ///   - transport: What receives requests.
+    ///   - serverURL: The address whose path comes before the paths of the document.
+    ///   - configuration: How values are written.
+    ///   - middlewares: What sees each request and response on its way, outermost first.
+    ///   - context: Makes the context of each request, after the middlewares and before the request is read.
+    package func registerHandlers(
+        on transport: any OpenAPISwiftRuntime.ServerTransport,
+        serverURL: URL = .defaultOpenAPIServerURL,
+        configuration: OpenAPISwiftRuntime.Configuration = .init(),
+        middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = [],
+        context: @escaping OpenAPISwiftRuntime.ServerOperation<Context>.ContextProvider
+    ) throws {
+        for operation in try self.operations(serverURL: serverURL, configuration: configuration, middlewares: middlewares) {
+            try operation.register(on: transport, context: context)
+        }
+    }
+    /// The operations with their handlers, for a program that routes requests itself and calls
+    /// `respond(to:body:metadata:context:)`.
+    /// - Parameters:
+    ///   - serverURL: The address whose path comes before the paths of the document.
+    ///   - configuration: How values are written.
+    ///   - middlewares: What sees each request and response on its way, outermost first.
+    package func operations(
+        serverURL: URL = .defaultOpenAPIServerURL,
+        configuration: OpenAPISwiftRuntime.Configuration = .init(),
+        middlewares: [any OpenAPISwiftRuntime.ServerMiddleware] = []
+    ) throws -> [OpenAPISwiftRuntime.ServerOperation<Context>] {
+        let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init(
+            serverURL: serverURL,
+            handler: self,
+            configuration: configuration,
+            middlewares: middlewares
+        )
+        var operations: [OpenAPISwiftRuntime.ServerOperation<Context>] = []
+        operations.append(server.operation(
+            operationID: Operations.GetUser_post.id,
+            method: .get,
+            path: "/users/{user_id}/posts/{post-id}.json",
+            decode: Operations.GetUser_post.decode,
+            handle: { (handler: Self, input: Operations.GetUser_post.Input, context: Context) async throws -> Operations.GetUser_post.Output in try await handler.getUser_post(input, context: context) },
+            encode: Operations.GetUser_post.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.GetV1AccountThings.id,
+            method: .get,
+            path: "/v1/{account}/things",
+            decode: Operations.GetV1AccountThings.decode,
+            handle: { (handler: Self, input: Operations.GetV1AccountThings.Input, context: Context) async throws -> Operations.GetV1AccountThings.Output in try await handler.getV1AccountThings(input, context: context) },
+            encode: Operations.GetV1AccountThings.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.HTTPSConnection.id,
+            method: .get,
+            path: "/connections",
+            decode: Operations.HTTPSConnection.decode,
+            handle: { (handler: Self, input: Operations.HTTPSConnection.Input, context: Context) async throws -> Operations.HTTPSConnection.Output in try await handler.httpsConnection(input, context: context) },
+            encode: Operations.HTTPSConnection.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.performIt.id,
+            method: .post,
+            path: "/connections",
+            decode: Operations.performIt.decode,
+            handle: { (handler: Self, input: Operations.performIt.Input, context: Context) async throws -> Operations.performIt.Output in try await handler.performIt(input, context: context) },
+            encode: Operations.performIt.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.SendMedia.id,
+            method: .post,
+            path: "/media",
+            decode: Operations.SendMedia.decode,
+            handle: { (handler: Self, input: Operations.SendMedia.Input, context: Context) async throws -> Operations.SendMedia.Output in try await handler.sendMedia(input, context: context) },
+            encode: Operations.SendMedia.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.SendParts.id,
+            method: .post,
+            path: "/parts",
+            decode: Operations.SendParts.decode,
+            handle: { (handler: Self, input: Operations.SendParts.Input, context: Context) async throws -> Operations.SendParts.Output in try await handler.sendParts(input, context: context) },
+            encode: Operations.SendParts.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.Exchange.id,
+            method: .post,
+            path: "/sample",
+            decode: Operations.Exchange.decode,
+            handle: { (handler: Self, input: Operations.Exchange.Input, context: Context) async throws -> Operations.Exchange.Output in try await handler.exchange(input, context: context) },
+            encode: Operations.Exchange.encode
+        ))
+        return operations
+    }
+}
+
 extension Operations.GetUser_post {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {

@@ -1,0 +1,111 @@
+import HTTPTypes
+import OpenAPISwiftRuntime
+
+/// Who makes a request.
+struct Caller: Sendable {
+    var name: String
+}
+
+/// A service whose handlers know the caller.
+struct Archive: PartialArchive {
+    func getSighting(
+        _ input: Operations.GetSighting.Input,
+        context caller: Caller
+    ) async throws -> Operations.GetSighting.Output {
+        var sighting = Components.Schemas.Sighting.wren
+        sighting.observer = .person(.init(kind: "person", name: caller.name))
+        return .ok(.init(body: .json(sighting)))
+    }
+}
+
+/// The callers that are let in, by the value of their header field `Authorization`.
+struct Keys: Sendable {
+    var names: [String: String]
+
+    func caller(of request: HTTPRequest) throws -> Caller {
+        guard let key = request.headerFields[.authorization], let name = names[key] else { throw UnknownCaller() }
+        return Caller(name: name)
+    }
+}
+
+struct UnknownCaller: Error, HTTPResponseConvertible {
+    var httpStatus: HTTPResponse.Status { .unauthorized }
+    var httpHeaderFields: HTTPFields { [.wwwAuthenticate: "Bearer"] }
+}
+
+/// A service of which a page shows a part: every operation that it leaves out answers as `PartialService` does.
+protocol PartialArchive: ContextualAPIProtocol where Context == Caller {}
+
+private struct Nothing: PartialService {}
+
+extension PartialArchive {
+    func listSightings(
+        _ input: Operations.ListSightings.Input,
+        context: Caller
+    ) async throws -> Operations.ListSightings.Output {
+        try await Nothing().listSightings(input)
+    }
+
+    func addSighting(
+        _ input: Operations.AddSighting.Input,
+        context: Caller
+    ) async throws -> Operations.AddSighting.Output {
+        try await Nothing().addSighting(input)
+    }
+
+    func getSighting(
+        _ input: Operations.GetSighting.Input,
+        context: Caller
+    ) async throws -> Operations.GetSighting.Output {
+        try await Nothing().getSighting(input)
+    }
+
+    func removeSighting(
+        _ input: Operations.RemoveSighting.Input,
+        context: Caller
+    ) async throws -> Operations.RemoveSighting.Output {
+        try await Nothing().removeSighting(input)
+    }
+
+    func getSong(
+        _ input: Operations.GetSong.Input,
+        context: Caller
+    ) async throws -> Operations.GetSong.Output {
+        try await Nothing().getSong(input)
+    }
+
+    func putSong(
+        _ input: Operations.PutSong.Input,
+        context: Caller
+    ) async throws -> Operations.PutSong.Output {
+        try await Nothing().putSong(input)
+    }
+
+    func sendReport(
+        _ input: Operations.SendReport.Input,
+        context: Caller
+    ) async throws -> Operations.SendReport.Output {
+        try await Nothing().sendReport(input)
+    }
+
+    func watchSightings(
+        _ input: Operations.WatchSightings.Input,
+        context: Caller
+    ) async throws -> Operations.WatchSightings.Output {
+        try await Nothing().watchSightings(input)
+    }
+
+    func exportSightings(
+        _ input: Operations.ExportSightings.Input,
+        context: Caller
+    ) async throws -> Operations.ExportSightings.Output {
+        try await Nothing().exportSightings(input)
+    }
+
+    func logIn(
+        _ input: Operations.LogIn.Input,
+        context: Caller
+    ) async throws -> Operations.LogIn.Output {
+        try await Nothing().logIn(input)
+    }
+}
