@@ -345,6 +345,10 @@ let package = Package(
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ]
             ),
+            .testTarget(
+                name: "OpenAPISwiftSchemaBehaviourTests",
+                dependencies: ["OpenAPISwiftRuntime", "StreamingJSON"]
+            ),
             .target(
                 name: "OpenAPISwiftBehaviourSupport",
                 dependencies: [

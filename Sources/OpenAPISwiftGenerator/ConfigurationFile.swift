@@ -16,6 +16,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     public var typeOverrides: [String: String] = [:]
     /// What enumerations become.
     public var enumerations: EnumerationStyle = .closed
+    /// What becomes of the members of objects that their types have no property for.
+    public var unknownMembers: UnknownMembersRule = UnknownMembersRule()
     /// Whether handlers can take a value of the request.
     public var handlerContext: Bool = false
     /// What of the document to use.
@@ -51,6 +53,7 @@ public struct ConfigurationFile: Hashable, Sendable {
             case "nameOverrides": nameOverrides = try reader.dictionary()
             case "typeOverrides": typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
             case "enumerations": enumerations = try reader.choice(EnumerationStyle.self)
+            case "unknownMembers": unknownMembers = try reader.unknownMembers()
             case "handlerContext": handlerContext = try reader.bool()
             case "filter":
                 filter = DocumentFilter(
@@ -81,7 +84,7 @@ public struct ConfigurationFile: Hashable, Sendable {
 
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
-        "nameOverrides", "typeOverrides", "enumerations", "operationExtensions",
+        "nameOverrides", "typeOverrides", "enumerations", "unknownMembers", "operationExtensions",
         "handlerContext", "featureFlags",
     ]
 }
@@ -130,6 +133,18 @@ private struct ValueReader {
             throw mismatch("one of \(T.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return value
+    }
+
+    /// One style for all schemas, or an object with a default and the styles of some schemas.
+    func unknownMembers() throws(Diagnostic) -> UnknownMembersRule {
+        guard node.members != nil else { return UnknownMembersRule(try choice(UnknownMembersStyle.self)) }
+        var rule = UnknownMembersRule()
+        if let reader = try nested("default") { rule.default = try reader.choice(UnknownMembersStyle.self) }
+        guard let schemas = try nested("schemas") else { return rule }
+        for name in try schemas.dictionary().keys {
+            rule.schemas[name] = try schemas.nested(name)?.choice(UnknownMembersStyle.self)
+        }
+        return rule
     }
 
     func choices<T: RawRepresentable & CaseIterable>(_ type: T.Type) throws(Diagnostic) -> [T]

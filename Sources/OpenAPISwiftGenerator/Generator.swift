@@ -8,6 +8,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         case client
         /// `registerHandlers(on:)`.
         case server
+        /// The component schemas alone, as types of the module itself. It goes without the other parts.
+        case schemas
 
         /// Types come before client, client before server.
         public static func < (left: Mode, right: Mode) -> Bool {
@@ -34,6 +36,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var typeOverrides: [String: String]
     /// What enumerations become.
     public var enumerations: EnumerationStyle
+    /// What becomes of the members of objects that their types have no property for.
+    public var unknownMembers: UnknownMembersRule
     /// Whether the server has a second protocol, `ContextualAPIProtocol`, whose methods take a value of the request.
     public var handlerContext: Bool
     /// What of the document to use; `nil` for all.
@@ -56,6 +60,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         nameOverrides: [String: String] = [:],
         typeOverrides: [String: String] = [:],
         enumerations: EnumerationStyle = .closed,
+        unknownMembers: UnknownMembersRule = UnknownMembersRule(),
         handlerContext: Bool = false,
         filter: DocumentFilter? = nil,
         operationExtensions: [String] = [],
@@ -70,6 +75,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         self.nameOverrides = nameOverrides
         self.typeOverrides = typeOverrides
         self.enumerations = enumerations
+        self.unknownMembers = unknownMembers
         self.handlerContext = handlerContext
         self.filter = filter
         self.operationExtensions = operationExtensions
@@ -82,6 +88,30 @@ public enum EnumerationStyle: String, Hashable, Sendable, CaseIterable {
     case closed
     /// A `struct` with a static member for each value that is listed; it keeps every other value, and reads and writes it.
     case open
+}
+
+/// What a generated type does with the members of an object that it has no property for.
+public enum UnknownMembersStyle: String, Hashable, Sendable, CaseIterable {
+    /// It steps over them.
+    case skip
+    /// It keeps them, and the `null`s of optional properties, and writes them again.
+    case keep
+    /// It also keeps the value of an optional property that is not of the property's type. The property is `nil` then.
+    case keepAll
+}
+
+/// The style of a document's object types, and of some of them.
+public struct UnknownMembersRule: Hashable, Sendable {
+    /// The style of all object types that ``schemas`` does not name.
+    public var `default`: UnknownMembersStyle
+    /// The styles of component schemas, and of the types that are declared inside of them.
+    public var schemas: [String: UnknownMembersStyle]
+
+    /// Creates a rule.
+    public init(_ default: UnknownMembersStyle = .skip, schemas: [String: UnknownMembersStyle] = [:]) {
+        self.default = `default`
+        self.schemas = schemas
+    }
 }
 
 /// The access level of the declarations that are generated.
@@ -146,6 +176,7 @@ public struct Generator: Sendable {
         case .types: TypesTranslator.FileNames.all
         case .client: ["Client.swift"]
         case .server: ["Server.swift"]
+        case .schemas: TypesTranslator.FileNames.schemas
         }
     }
 
@@ -184,6 +215,13 @@ public struct Generator: Sendable {
         diagnostics: inout Diagnostics,
         _ load: DocumentLoader?
     ) throws(Diagnostic) -> [SwiftFile] {
+        guard !configuration.modes.contains(.schemas) || configuration.modes.count == 1 else {
+            throw diagnostics.error(
+                "'schemas' cannot be generated together with other parts.",
+                at: nil,
+                remedy: "generate 'types' instead, or the schemas into a target of their own"
+            )
+        }
         var root: DocumentNode = try DocumentParser.parse(diagnostics.sources.all[0])
         var linker = DocumentLinker(root: root, diagnostics: diagnostics, load: load)
         root = linker.link()
@@ -200,6 +238,8 @@ public struct Generator: Sendable {
         var resolver = Resolver(
             names: names,
             typeOverrides: configuration.typeOverrides,
+            unknownMembers: configuration.unknownMembers,
+            namespace: configuration.modes.contains(.schemas) ? nil : SchemaCatalog.namespace,
             diagnostics: reader.diagnostics
         )
         let resolved: ResolvedDocument = resolver.resolve(document)

@@ -75,6 +75,8 @@ public struct JSONWriter: ~Copyable {
     /// Objects that are written as one, the innermost last.
     private var merges: [Merge] = []
     private var isMerging = false
+    /// Open objects with the keys that are written as `null` where their member is absent, the innermost last.
+    private var nullKeys: [(depth: Int, keys: [String])] = []
     /// Collects the values that are written, for types that compare themselves by them.
     package var parts: JSONParts?
 
@@ -357,6 +359,8 @@ public struct JSONWriter: ~Copyable {
         /// Whether the members that follow are ones that their object's type does not list.
         var isAdditional = false
         var members: [Member] = []
+        /// The keys that an object's type lists and has no value for, and the number of the object.
+        var absent: [(key: String, part: Int)] = []
 
         mutating func beginPart() {
             openParts += 1
@@ -400,11 +404,49 @@ public struct JSONWriter: ~Copyable {
         merges[merges.count - 1].isAdditional = isAdditional
     }
 
+    // MARK: Absent members
+
+    /// Opens an object in which absent members with some keys are written as `null`.
+    ///
+    /// - Parameter keys: The keys.
+    package mutating func beginObject(writingNullFor keys: [String]) {
+        beginObject()
+        if !keys.isEmpty { nullKeys.append((depth, keys)) }
+    }
+
+    /// Closes an object that ``beginObject(writingNullFor:)`` opened with the same keys.
+    package mutating func endObject(writingNullFor keys: [String]) {
+        if !keys.isEmpty { nullKeys.removeLast() }
+        endObject()
+    }
+
+    /// Whether it makes a difference that a member is absent, so that ``noteAbsentMember(_:)`` has to be called.
+    package var notesAbsentMembers: Bool { isMerging || !nullKeys.isEmpty }
+
+    /// Notes that a member which the type of the object lists has no value.
+    ///
+    /// The member is written as `null` where ``beginObject(writingNullFor:)`` says so. Where several types write one object, the others
+    /// do not write what they kept of the member when they read the object.
+    @inline(never)
+    package mutating func noteAbsentMember(_ name: StaticString) {
+        let name = name.description
+        if let last = nullKeys.last, last.depth == depth, last.keys.contains(name) {
+            key(name)
+            writeNull()
+        } else if isMerging, depth == merges[merges.count - 1].depth {
+            merges[merges.count - 1].absent.append((name, merges[merges.count - 1].part))
+        }
+    }
+
     private mutating func sort(_ merge: Merge) {
         let members = merge.members
-        guard zip(members, members.dropFirst()).contains(where: { !JSONWriter.isBefore($0.key, $1.key) }) else {
-            return
+        func isOutdated(_ member: Merge.Member) -> Bool {
+            member.isAdditional && merge.absent.contains { $0.key == member.key && $0.part != member.part }
         }
+        guard
+            zip(members, members.dropFirst()).contains(where: { !JSONWriter.isBefore($0.key, $1.key) })
+                || members.contains(where: isOutdated)
+        else { return }
         var pieces: [(key: String, bytes: [UInt8])] = []
         for (index, member) in members.enumerated() {
             let end = index + 1 < members.count ? members[index + 1].start : buffer.count
@@ -412,7 +454,7 @@ public struct JSONWriter: ~Copyable {
             pieces.append((member.key, buffer.bytes(member.start + (index == 0 ? 0 : 1), end)))
         }
         var winners: [String: Int] = [:]
-        for (index, member) in members.enumerated() {
+        for (index, member) in members.enumerated() where !isOutdated(member) {
             if member.isAdditional, let earlier = winners[member.key].map({ members[$0] }), !earlier.isAdditional,
                 earlier.part != member.part
             {

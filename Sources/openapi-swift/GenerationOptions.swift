@@ -92,6 +92,7 @@ struct GenerationOptions: ParsableArguments {
             nameOverrides: file.nameOverrides,
             typeOverrides: file.typeOverrides,
             enumerations: file.enumerations,
+            unknownMembers: file.unknownMembers,
             handlerContext: file.handlerContext,
             filter: file.filter,
             operationExtensions: file.operationExtensions
@@ -133,6 +134,7 @@ extension GeneratorConfiguration {
     var banner: [String] {
         func list(_ items: [String]) -> String { items.isEmpty ? "<none>" : items.joined(separator: ", ") }
         func pairs(_ items: [String: String]) -> String { list(items.keys.sorted().map { "\($0)=\(items[$0] ?? "")" }) }
+        let styles: [String] = unknownMembers.schemas.sorted { $0.key < $1.key }.map { "\($0)=\($1.rawValue)" }
         var lines: [String] = [
             "- modes: \(list(modes.sorted().map(\.rawValue)))",
             "- access modifier: \(accessModifier.rawValue)",
@@ -140,6 +142,7 @@ extension GeneratorConfiguration {
             "- name overrides: \(pairs(nameOverrides))",
             "- type overrides: \(pairs(typeOverrides))",
             "- enumerations: \(enumerations.rawValue)",
+            "- unknown members: \(list([unknownMembers.default.rawValue] + styles))",
             "- handler context: \(handlerContext)",
             "- additional imports: \(list(additionalImports))",
             "- additional file comments: \(list(additionalFileComments))",

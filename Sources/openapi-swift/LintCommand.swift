@@ -8,7 +8,7 @@ struct LintCommand: ParsableCommand {
         abstract: "Reports what generation would refuse or leave out, and writes nothing.",
         discussion: """
             Errors would stop generation, warnings name parts that would be missing from the output, notes change nothing. \
-            Without a --mode and a configuration all modes are checked.
+            Without a --mode and a configuration types, client and server are checked.
 
               openapi-swift lint openapi.yaml
 
@@ -21,7 +21,7 @@ struct LintCommand: ParsableCommand {
     var options: GenerationOptions
 
     func run() throws {
-        let all: Set<GeneratorConfiguration.Mode> = Set(GeneratorConfiguration.Mode.allCases)
+        let all: Set<GeneratorConfiguration.Mode> = [.types, .client, .server]
         let result: GeneratorResult = try options.generate(with: try options.configuration(defaultModes: all))
         let report = DiagnosticsReport(diagnostics: result.diagnostics).sorted
         for line in report.lines(as: options.diagnosticsFormat) { print(line) }

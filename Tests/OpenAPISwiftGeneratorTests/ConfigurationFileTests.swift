@@ -58,11 +58,11 @@ struct ConfigurationFileTests {
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
                 + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "enumerations, operationExtensions, handlerContext, featureFlags)"
+                + "enumerations, unknownMembers, operationExtensions, handlerContext, featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")
-                == "config.yaml:1:11: error: The value of 'generate' must be a list of types, client, server."
+                == "config.yaml:1:11: error: The value of 'generate' must be a list of types, client, server, schemas."
         )
         #expect(
             error("generate: [types]\nnamingStrategy: camel\n")

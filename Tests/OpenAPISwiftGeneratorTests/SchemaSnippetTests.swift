@@ -230,7 +230,7 @@ struct SchemaSnippetTests {
         #expect(
             generation.contains(
                 """
-                public struct E: OpenAPISwiftRuntime.OpenEnumeration {
+                public struct E: OpenAPISwiftRuntime.OpenStringEnumeration {
                 public var rawValue: Swift.String
                 /// Creates a value, whether the document lists it or not.
                 public init(rawValue: Swift.String) {
@@ -263,6 +263,28 @@ struct SchemaSnippetTests {
             try ConfigurationFile(parsing: Array("generate: []\nenumerations: half\n".utf8), named: "config.yaml")
         }
         #expect(error?.description.contains("closed, open") == true)
+    }
+
+    @Test func theConfigurationFileAsksForUnknownMembers() throws {
+        func rule(_ text: String) throws -> UnknownMembersRule {
+            try ConfigurationFile(parsing: Array("generate: [types]\n\(text)\n".utf8), named: "config.yaml")
+                .unknownMembers
+        }
+        #expect(try rule("") == UnknownMembersRule(.skip))
+        #expect(try rule("unknownMembers: keep") == UnknownMembersRule(.keep))
+        #expect(
+            try rule("unknownMembers: {default: keep, schemas: {A: keepAll, B: skip}}")
+                == UnknownMembersRule(.keep, schemas: ["A": .keepAll, "B": .skip])
+        )
+        let error = #expect(throws: Diagnostic.self) { try rule("unknownMembers: {schemas: {A: all}}") }
+        #expect(
+            error?.description
+                == "config.yaml:2:30: error: The value of 'unknownMembers.schemas.A' must be one of skip, keep, keepAll."
+        )
+        let generation = generate("    A: {type: object, properties: {a: {type: string}}}") {
+            $0.unknownMembers = UnknownMembersRule(schemas: ["B": .keep])
+        }
+        #expect(generation.warnings.contains { $0.contains("'unknownMembers' of 'B' has no effect") })
     }
 
     @Test func constantsOfStringsAreEnumerationsOfOne() {

@@ -68,7 +68,11 @@ struct HandlerContextTests {
     // MARK: Failures
 
     @Test func anErrorOfTheContextSaysHowToAnswer() async throws {
-        let message = try await answer("png") { _, _ in .noContent } context: { _ in throw NoKey() }
+        let message = try await answer("png") { _, _ in
+            .noContent
+        } context: { _ in
+            throw NoKey()
+        }
         #expect(message == Message(start: "401", fields: ["www-authenticate": "Key"], body: "no key"))
     }
 

@@ -114,6 +114,7 @@ struct CommandTests {
                 - name overrides: <none>
                 - type overrides: <none>
                 - enumerations: closed
+                - unknown members: skip
                 - handler context: false
                 - additional imports: <none>
                 - additional file comments: <none>

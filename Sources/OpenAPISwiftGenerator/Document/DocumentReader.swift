@@ -581,7 +581,9 @@ struct DocumentReader {
             format: node["format"]?.string,
             contentEncoding: node["contentEncoding"]?.string,
             contentMediaType: node["contentMediaType"]?.string,
-            enumeration: readEnumeration(node),
+            enumeration: readEnumeration(node) ?? node["x-extensible-enum"]?.elements,
+            isExtensible: readEnumeration(node) == nil && node["x-extensible-enum"]?.elements != nil,
+            valueDocumentation: readValueDocumentation(node["x-enumDescriptions"]),
             properties: try readProperties(node["properties"]),
             required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
             additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
@@ -602,7 +604,7 @@ struct DocumentReader {
         for member in node.members ?? [] {
             let expected: String
             switch member.key {
-            case "required", "enum":
+            case "required", "enum", "x-extensible-enum":
                 guard member.value.elements == nil else { continue }
                 expected = "an array"
             case "nullable", "deprecated", "readOnly", "writeOnly":
@@ -647,6 +649,12 @@ struct DocumentReader {
         if let values = node["enum"]?.elements { return values }
         if version != .v30, let value = node["const"] { return [value] }
         return nil
+    }
+
+    private func readValueDocumentation(_ node: DocumentNode?) -> [String: String] {
+        var result: [String: String] = [:]
+        for member in node?.members ?? [] { result[member.key] = text(member.value) }
+        return result
     }
 
     private mutating func readProperties(_ node: DocumentNode?) throws(Diagnostic) -> [Schema.Property] {

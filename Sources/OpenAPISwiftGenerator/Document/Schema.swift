@@ -50,6 +50,10 @@ final class Schema: Sendable {
     let contentMediaType: String?
     /// `enum`, or `const` as a list of one.
     let enumeration: [DocumentNode]?
+    /// `x-extensible-enum`: values that are known today, of a type that has others as well.
+    let isExtensible: Bool
+    /// `x-enumDescriptions`: what the values of the enumeration mean.
+    let valueDocumentation: [String: String]
     let properties: [Property]
     let required: [String]
     let additionalProperties: AdditionalProperties
@@ -74,6 +78,8 @@ final class Schema: Sendable {
         contentEncoding: String? = nil,
         contentMediaType: String? = nil,
         enumeration: [DocumentNode]? = nil,
+        isExtensible: Bool = false,
+        valueDocumentation: [String: String] = [:],
         properties: [Property] = [],
         required: [String] = [],
         additionalProperties: AdditionalProperties = .unspecified,
@@ -97,6 +103,8 @@ final class Schema: Sendable {
         self.contentEncoding = contentEncoding
         self.contentMediaType = contentMediaType
         self.enumeration = enumeration
+        self.isExtensible = isExtensible
+        self.valueDocumentation = valueDocumentation
         self.properties = properties
         self.required = required
         self.additionalProperties = additionalProperties

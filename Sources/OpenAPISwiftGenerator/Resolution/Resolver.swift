@@ -2,6 +2,9 @@
 struct Resolver {
     var names: NameAssigner
     var typeOverrides: [String: String]
+    var unknownMembers: UnknownMembersRule
+    /// The type that the schemas stand in; `nil` for types of the module itself.
+    var namespace: String?
     var diagnostics: Diagnostics
 
     /// Resolves a whole document; what contradicts itself is reported, and the result is then of no use.
@@ -40,13 +43,18 @@ struct Resolver {
                 SchemaCatalog.Entry(
                     key: key,
                     swiftName: claim(names.typeName(key), for: key, in: &scope, at: schema.position),
+                    namespace: namespace,
                     schema: schema,
-                    override: typeOverrides[key]
+                    override: typeOverrides[key],
+                    unknownMembers: unknownMembers.schemas[key] ?? unknownMembers.default
                 )
             )
         }
         for key in typeOverrides.keys.sorted() where document.components.schemas[key] == nil {
             diagnostics.warn("The type override for '\(key)' has no effect: there is no such schema.", at: nil)
+        }
+        for key in unknownMembers.schemas.keys.sorted() where document.components.schemas[key] == nil {
+            diagnostics.warn("'unknownMembers' of '\(key)' has no effect: there is no such schema.", at: nil)
         }
         return SchemaCatalog(version: document.version, entries: entries, diagnostics: &diagnostics)
     }

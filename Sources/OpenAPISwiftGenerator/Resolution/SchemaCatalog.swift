@@ -5,20 +5,26 @@ struct SchemaCatalog: Sendable {
     struct Entry: Sendable {
         /// The key in the document.
         var key: String
-        /// The name inside `Components.Schemas`.
+        /// The name inside of the namespace.
         var swiftName: String
+        /// The type that the component stands in; `nil` for a type of the module itself.
+        var namespace: String?
         var schema: Schema
         /// The user's own type in place of a generated one.
         var override: String?
+        var unknownMembers: UnknownMembersStyle
         /// Declared under a name of its own, so that only callers are warned of its deprecated name.
         var isHidden: Bool = false
 
-        /// The name inside `Components.Schemas` that generated code uses.
+        /// The name inside of the namespace that generated code uses.
         var typeName: String { isHidden ? "__\(swiftName)" : swiftName }
 
         /// The full name that generated code uses.
-        var typePath: String { "Components.Schemas.\(typeName)" }
+        var typePath: String { namespace.map { "\($0).\(typeName)" } ?? override ?? typeName }
     }
+
+    /// The type that component schemas stand in, but for the mode that has them alone.
+    static let namespace = "Components.Schemas"
 
     /// What a schema becomes in Swift.
     enum Shape: Sendable {

@@ -7,11 +7,14 @@ struct SchemaTranslator {
     let schemas: SchemaCatalog
     let names: NameAssigner
     let enumerations: EnumerationStyle
+    /// The type that component schemas stand in; empty where they are types of the module itself.
+    var namespace: String = SchemaCatalog.namespace
+    let unknownMembers: UnknownMembersStyle
     var diagnostics: Diagnostics
 
     /// Where types are being declared: a type's full name, the names taken in it, and the declarations so far.
     struct Place {
-        /// `Components.Schemas` for instance.
+        /// `Components.Schemas` for instance; empty where types of the module itself are declared.
         var path: String
         var scope: NameScope
         var declarations: [Declaration] = []
@@ -23,13 +26,16 @@ struct SchemaTranslator {
             self.scope = scope
             self.owner = owner
         }
+
+        /// The full name of a type that is declared here.
+        func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
     }
 
     // MARK: Components
 
-    /// The declarations inside `Components.Schemas`.
+    /// The declarations inside of the namespace of schemas.
     mutating func translateComponents(except others: Set<String>) -> [Declaration] {
-        var place = Place(path: "Components.Schemas", scope: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
+        var place = Place(path: namespace, scope: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
         for entry in schemas.entries where !others.contains(entry.key) {
             translate(entry, in: &place)
         }
@@ -40,6 +46,7 @@ struct SchemaTranslator {
         place.owner = entry.key
         let documentation: String? = entry.schema.documentation
         if let override = entry.override {
+            guard entry.namespace != nil else { return }
             place.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: override))
             return
         }
@@ -47,11 +54,21 @@ struct SchemaTranslator {
             diagnostics.warn(
                 "The schema '\(entry.key)' is left out: \(reason) is not supported.",
                 at: entry.schema.position,
-                foundIn: "Components.Schemas.\(entry.swiftName) (#/components/schemas/\(entry.key))"
+                foundIn: "\(place.path(of: entry.swiftName)) (#/components/schemas/\(entry.key))"
             )
             return
         }
-        warnAboutFurtherTypes(entry.schema, foundIn: "Components.Schemas.\(entry.swiftName)")
+        warnAboutFurtherTypes(entry.schema, foundIn: place.path(of: entry.swiftName))
+        if entry.namespace == nil, let dot = entry.swiftName.lastIndex(of: ".") {
+            let outer = String(entry.swiftName[..<dot])
+            let name = String(entry.swiftName[dot...].dropFirst())
+            var inner = Place(path: outer, scope: NameScope(taken: [name]), owner: entry.key)
+            declare(entry.schema, named: name, in: &inner)
+            place.declarations.append(
+                .type(TypeDeclaration(keyword: .extension, name: outer, members: inner.declarations))
+            )
+            return
+        }
         switch schemas.shape(of: entry.schema) {
         case .reference, .scalar:
             let type: SwiftType = aliasedType(of: entry.schema) ?? .value
@@ -90,7 +107,7 @@ struct SchemaTranslator {
             )
             return nil
         }
-        warnAboutFurtherTypes(schema, foundIn: "\(place.path).\(name)")
+        warnAboutFurtherTypes(schema, foundIn: place.path(of: name))
         if let type = simpleType(of: schema) { return type }
         switch schemas.shape(of: schema) {
         case .array(let items):
@@ -98,12 +115,12 @@ struct SchemaTranslator {
             let index: Int = place.declarations.count
             let type: SwiftType = arrayType(of: items, named: alias, in: &place)
             place.declarations.insert(.alias(documentation: nil, name: alias, target: type.text), at: index)
-            return .named("\(place.path).\(alias)")
+            return .named(place.path(of: alias))
         default:
             let claimed: String = place.scope.claim(name)
             // A composition that `null` reduced to one member is that member.
             declare(schema, named: claimed, in: &place)
-            return .named("\(place.path).\(claimed)")
+            return .named(place.path(of: claimed))
         }
     }
 
@@ -177,7 +194,7 @@ struct SchemaTranslator {
             guard remaining.count == 1 else { break }
             schema = remaining[0]
         }
-        warnAboutLostProperties(of: schema, foundIn: "\(place.path).\(name)")
+        warnAboutLostProperties(of: schema, foundIn: place.path(of: name))
         switch schemas.shape(of: schema) {
         case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
         case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
@@ -241,21 +258,21 @@ struct SchemaTranslator {
         // What `RawRepresentable` and `CaseIterable` bring along.
         var scope = NameScope(taken: ["rawValue", "RawValue", "allCases", "AllCases"])
         var seen: Set<String> = []
-        var listed: [(name: String, literal: String)] = []
+        var listed: [(name: String, literal: String, documentation: String?)] = []
         for (value, caseName, literal) in cases {
             guard seen.insert(value).inserted else {
                 diagnostics.warn(
                     "The enum value \(literal) appears twice, the second is dropped.",
                     at: schema.position,
-                    foundIn: "\(place.path).\(name)"
+                    foundIn: place.path(of: name)
                 )
                 continue
             }
-            listed.append((escaped(scope.claim(caseName)), literal))
+            listed.append((escaped(scope.claim(caseName)), literal, schema.valueDocumentation[value]))
         }
         place.declarations.append(
             .type(
-                enumerations == .closed
+                enumerations == .closed && !schema.isExtensible
                     ? closedEnumeration(of: listed, rawType: rawType, named: name, documentation: schema.documentation)
                     : openEnumeration(of: listed, rawType: rawType, named: name, documentation: schema.documentation)
             )
@@ -263,13 +280,13 @@ struct SchemaTranslator {
     }
 
     private func closedEnumeration(
-        of cases: [(name: String, literal: String)],
+        of cases: [(name: String, literal: String, documentation: String?)],
         rawType: String,
         named name: String,
         documentation: String?
     ) -> TypeDeclaration {
-        var members: [Declaration] = cases.map { (name: String, literal: String) in
-            .enumCase(documentation: nil, text: "\(name) = \(literal)")
+        var members: [Declaration] = cases.map { (name: String, literal: String, documentation: String?) in
+            .enumCase(documentation: documentation, text: "\(name) = \(literal)")
         }
         members.append(Snippets.readingInitializer(body: [.line("self = try reader.readEnumeration(Self.self)")]))
         members.append(Snippets.writingMethod(body: [.line("writer.write(self.rawValue)")]))
@@ -286,7 +303,7 @@ struct SchemaTranslator {
     }
 
     private func openEnumeration(
-        of cases: [(name: String, literal: String)],
+        of cases: [(name: String, literal: String, documentation: String?)],
         rawType: String,
         named name: String,
         documentation: String?
@@ -302,9 +319,10 @@ struct SchemaTranslator {
                 )
             ),
         ]
-        members += cases.map { (name: String, literal: String) in
+        members += cases.map { (name: String, literal: String, documentation: String?) in
             .property(
                 PropertyDeclaration(
+                    documentation: documentation,
                     modifiers: "static ",
                     name: name,
                     type: "Self",
@@ -328,7 +346,9 @@ struct SchemaTranslator {
             documentation: documentation,
             keyword: .structure,
             name: name,
-            inherits: ["OpenAPISwiftRuntime.OpenEnumeration"],
+            inherits: [
+                "OpenAPISwiftRuntime.\(rawType == "Swift.String" ? "OpenStringEnumeration" : "OpenEnumeration")"
+            ],
             members: members
         )
     }
@@ -347,11 +367,13 @@ struct SchemaTranslator {
         var hasPrivateStorage: Bool { isBoxed || isDeprecated }
         var documentation: String?
         var isDeprecated: Bool
+        /// What it keeps, for the property of the members that the document does not list.
+        var keeps: UnknownMembersStyle?
     }
 
     private mutating func declareObject(_ schema: Schema, named name: String, in place: inout Place) {
         var inner = Place(
-            path: "\(place.path).\(name)",
+            path: place.path(of: name),
             scope: NameScope(taken: ["CodingKeys"]),
             owner: place.owner
         )
@@ -368,7 +390,13 @@ struct SchemaTranslator {
                 foundIn: inner.path
             )
         }
-        let additional: Field? = additionalField(of: schema, scope: &memberScope, in: &inner)
+        let additional: Field? =
+            additionalField(of: schema, scope: &memberScope, in: &inner)
+            ?? unknownMembersField(of: schema, scope: &memberScope, in: inner)
+        // A type that keeps unknown members has a table with the required members first: see the runtime's `MemberKeeper`.
+        let tabled: [Field] =
+            additional?.keeps == nil
+            ? fields : fields.filter { !$0.type.isOptional } + fields.filter(\.type.isOptional)
         var members: [Declaration] = inner.declarations
         for field in fields {
             members += storedProperty(field)
@@ -377,9 +405,9 @@ struct SchemaTranslator {
         members.append(memberwiseInitializer(of: fields, additional: additional, named: name))
         if !fields.isEmpty {
             members.append(.codingKeys(fields.map { ($0.name, $0.key) }))
-            members.append(keyTable(of: fields))
+            members.append(keyTable(of: tabled))
         }
-        members.append(reader(of: fields, additional: additional, schema: schema, typeName: name))
+        members.append(reader(of: tabled, additional: additional, schema: schema, typeName: name))
         members.append(writer(of: fields, additional: additional))
         place.declarations.append(
             .type(
@@ -398,7 +426,7 @@ struct SchemaTranslator {
     /// Components that only callers use say themselves that they are deprecated; for others their alias does, for inline types the
     /// property.
     private func deprecation(of schema: Schema, in place: Place) -> [String] {
-        guard schema.isDeprecated, place.path == "Components.Schemas", let owner = place.owner,
+        guard schema.isDeprecated, place.path == namespace, let owner = place.owner,
             let entry = schemas[owner], !entry.isHidden, entry.schema === schema
         else { return [] }
         return ["@available(*, deprecated)"]
@@ -473,6 +501,24 @@ struct SchemaTranslator {
             isBoxed: false,
             documentation: "Members of the object that are not listed above, by key.",
             isDeprecated: false
+        )
+    }
+
+    /// The property for the members that the document does not list, where the configuration asks to keep them.
+    ///
+    /// A schema that says something about them itself is taken at its word.
+    private func unknownMembersField(of schema: Schema, scope: inout NameScope, in place: Place) -> Field? {
+        guard case .unspecified = schema.additionalProperties else { return nil }
+        let style: UnknownMembersStyle = place.owner.flatMap { schemas[$0]?.unknownMembers } ?? unknownMembers
+        guard style != .skip else { return nil }
+        return Field(
+            key: "",
+            name: scope.claim(names.memberName("unknownMembers")),
+            type: .named("StreamingJSON.JSONMembers"),
+            isBoxed: false,
+            documentation: "Members of the object that have no property here, in the order in which they came.",
+            isDeprecated: false,
+            keeps: style
         )
     }
 
@@ -574,22 +620,33 @@ struct SchemaTranslator {
         for (index, field) in fields.enumerated() {
             body.append(.line("var v\(index): \(field.type.asOptional.text) = nil"))
         }
-        if let additional { body.append(.line("var additional: \(additional.type.text) = .init()")) }
+        if let keeps = additional?.keeps {
+            let style: String = keeps == .keepAll ? ", keepsMismatches: true" : ""
+            let arguments: String = "requiredCount: \(required.count)\(style)"
+            body.append(.line("var keeper: OpenAPISwiftRuntime.MemberKeeper = .init(\(arguments))"))
+        } else if let additional {
+            body.append(.line("var additional: \(additional.type.text) = .init()"))
+        }
         if !required.isEmpty {
             body.append(.line("let start: StreamingJSON.JSONReader.Position = reader.position"))
         }
         body.append(.line("reader.beginMembers()"))
         let other: Statement = .line(unknownKeyStatement(additional: additional, schema: schema, typeName: typeName))
+        let isKept: Bool = additional?.keeps != nil
         if fields.isEmpty {
-            body.append(.block("while reader.nextMember()", [other]))
+            body.append(
+                isKept ? .line("keeper.keepMembers(of: &reader)") : .block("while reader.nextMember()", [other])
+            )
         } else {
             var cases: [Statement] = fields.enumerated().map { (index: Int, field: Field) in
                 .label("case \(index):", [.line(Snippets.readMember(field.type, into: "v\(index)"))])
             }
             cases.append(.label("default:", [other]))
+            let next: String =
+                isKept ? "keeper.nextMember(of: &reader, in: Self.__keys)" : "reader.nextMember(in: Self.__keys)"
             body.append(
                 .block(
-                    "while let key: Swift.Int = reader.nextMember(in: Self.__keys)",
+                    "while let key: Swift.Int = \(next)",
                     [.block("switch key", cases)]
                 )
             )
@@ -612,7 +669,9 @@ struct SchemaTranslator {
         for (index, field) in fields.enumerated() {
             body.append(.line("self.\(storageName(field)) = \(storedValue(of: "v\(index)", field))"))
         }
-        if let additional { body.append(.line("self.\(escaped(additional.name)) = additional")) }
+        if let additional {
+            body.append(.line("self.\(escaped(additional.name)) = \(isKept ? "keeper.members" : "additional")"))
+        }
         return Snippets.readingInitializer(body: body)
     }
 
@@ -623,6 +682,7 @@ struct SchemaTranslator {
             }
             return "reader.skipMember()"
         }
+        guard additional.keeps == nil else { return "break" }
         if case .dictionary(let value) = additional.type, value.needsClosure {
             return "reader.readMember(into: &additional, \(Snippets.readerClosure(value)))"
         }
@@ -630,6 +690,7 @@ struct SchemaTranslator {
     }
 
     private func writer(of fields: [Field], additional: Field?) -> Declaration {
+        if let additional, additional.keeps != nil { return keepingWriter(of: fields, unknown: additional) }
         var body: [Statement] = [.line("writer.\(additional == nil ? "beginObject" : "beginOpenObject")()")]
         let sorted: [Field] = fields.sorted { (left: Field, right: Field) in
             left.key.unicodeScalars.lexicographicallyPrecedes(right.key.unicodeScalars)
@@ -645,6 +706,17 @@ struct SchemaTranslator {
             body.append(.line("writer.members(self.\(escaped(additional.name))\(closure))"))
         }
         body.append(.line("writer.\(additional == nil ? "endObject" : "endOpenObject")()"))
+        return Snippets.writingMethod(body: body)
+    }
+
+    /// Writes the properties in the order of the document, and then the members that have none in the order in which they came.
+    private func keepingWriter(of fields: [Field], unknown: Field) -> Declaration {
+        let members: String = "self.\(escaped(unknown.name))"
+        var body: [Statement] = [.line("writer.beginObject(keeping: \(members))")]
+        for field in fields {
+            body.append(.line(Snippets.writeMember(field.key, field.type, storedAccess(field))))
+        }
+        body.append(.line("writer.endObject(keeping: \(members))"))
         return Snippets.writingMethod(body: body)
     }
 
@@ -701,7 +773,7 @@ struct SchemaTranslator {
         named name: String,
         in place: inout Place
     ) {
-        var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
+        var inner = Place(path: place.path(of: name), owner: place.owner)
         let parts: [Part] = parts(of: members, in: &inner)
         let fields: [Field] = fields(of: parts, areOptional: false)
         var declarations: [Declaration] = inner.declarations
@@ -733,7 +805,7 @@ struct SchemaTranslator {
         named name: String,
         in place: inout Place
     ) {
-        var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
+        var inner = Place(path: place.path(of: name), owner: place.owner)
         let parts: [Part] = parts(of: members, in: &inner)
         let fields: [Field] = fields(of: parts, areOptional: true)
         var declarations: [Declaration] = inner.declarations
@@ -828,7 +900,7 @@ struct SchemaTranslator {
         named name: String,
         in place: inout Place
     ) {
-        var inner = Place(path: "\(place.path).\(name)", owner: place.owner)
+        var inner = Place(path: place.path(of: name), owner: place.owner)
         var alternatives: [Alternative] = []
         if let discriminator = schema.discriminator {
             alternatives = discriminatedAlternatives(members, by: discriminator, in: inner)

@@ -70,7 +70,7 @@ struct TagSplit {
     private func file(_ name: String, _ moved: [Moved]) -> SwiftFile {
         var imports: [SwiftImport] = []
         var declarations: [Declaration] = []
-        for type in ["Components.Schemas", "Operations"] {
+        for type in [SchemaCatalog.namespace, "Operations"] {
             let members: [Moved] = moved.filter { $0.type == type }
             guard !members.isEmpty else { continue }
             for item in members.flatMap(\.imports) where !imports.contains(where: { $0.module == item.module }) {

@@ -49,7 +49,7 @@ extension OperationTranslator {
     /// Declares the components that are enums of parts.
     mutating func translateMultipartComponents() {
         for entry in document.schemas.entries where multipartSchemas.contains(entry.key) {
-            var place = SchemaTranslator.Place(path: "Components.Schemas")
+            var place = SchemaTranslator.Place(path: SchemaCatalog.namespace)
             let model: TranslatedMultipart? = declareMultipart(
                 entry.schema,
                 encoding: .init(),

@@ -10,8 +10,21 @@ struct Translator {
             schemas: document.schemas,
             names: names,
             enumerations: configuration.enumerations,
+            namespace: configuration.modes.contains(.schemas) ? "" : SchemaCatalog.namespace,
+            unknownMembers: configuration.unknownMembers.default,
             diagnostics: diagnostics
         )
+        if configuration.modes.contains(.schemas) {
+            let schemas: [Declaration] = types.translateComponents(except: [])
+            diagnostics = types.diagnostics
+            let files: [SwiftFile] = TypesTranslator.files(
+                TypesTranslator.FileNames.schemas,
+                extending: nil,
+                schemas,
+                imports: imports(for: .schemas)
+            )
+            return isInOneFile ? merged(files.map(\.withExtensions)) : files.map(\.withExtensions)
+        }
         let multipartSchemas: Set<String> = document.multipartSchemas
         var schemas: [Declaration] = types.translateComponents(except: multipartSchemas)
         var operationTranslator = OperationTranslator(
@@ -71,6 +84,7 @@ struct Translator {
                     hasHandlerContext: configuration.handlerContext
                 )
                 files.append(translator.file)
+            case .schemas: break
             }
         }
         return isInOneFile ? merged(files) : files
@@ -120,7 +134,7 @@ struct Translator {
 
     private func imports(for kind: ImportKind) -> [SwiftImport] {
         let modes: Set<GeneratorConfiguration.Mode> = configuration.modes
-        let hasTypes: Bool = modes.contains(.types)
+        let hasTypes: Bool = modes.contains(.types) || modes.contains(.schemas)
         var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
         switch kind {
         case .shared(let usesAcceptHeaders):

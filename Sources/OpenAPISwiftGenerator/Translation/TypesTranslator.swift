@@ -14,8 +14,16 @@ struct TypesTranslator {
     let imports: [SwiftImport]
 
     var files: [SwiftFile] {
-        [SwiftFile(name: "Types.swift", imports: sharedImports, declarations: shared)]
-            + files(FileNames.schemas, extending: "Components.Schemas", schemas, imports: schemaImports)
+        func files(
+            _ names: [String],
+            extending type: String,
+            _ members: [Declaration],
+            imports: [SwiftImport]? = nil
+        ) -> [SwiftFile] {
+            TypesTranslator.files(names, extending: type, members, imports: imports ?? self.imports)
+        }
+        return [SwiftFile(name: "Types.swift", imports: sharedImports, declarations: shared)]
+            + files(FileNames.schemas, extending: SchemaCatalog.namespace, schemas, imports: schemaImports)
             + files(FileNames.parameters, extending: "Components.Parameters", components.parameters)
             + files(FileNames.requestBodies, extending: "Components.RequestBodies", components.requestBodies)
             + files(FileNames.responses, extending: "Components.Responses", components.responses)
@@ -42,12 +50,12 @@ struct TypesTranslator {
         }
     }
 
-    /// Members of a type in one file, or in several of about the same size where they are many.
-    private func files(
+    /// Members of a type, or of the module, in one file, or in several of about the same size where they are many.
+    static func files(
         _ names: [String],
-        extending type: String,
+        extending type: String?,
         _ members: [Declaration],
-        imports: [SwiftImport]? = nil
+        imports: [SwiftImport]
     ) -> [SwiftFile] {
         var rest: ArraySlice<Declaration> = members[...]
         let weights: [Int] = members.map(\.weight)
@@ -64,8 +72,9 @@ struct TypesTranslator {
             guard !part.isEmpty else { return SwiftFile(name: name, imports: [], declarations: []) }
             return SwiftFile(
                 name: name,
-                imports: imports ?? self.imports,
-                declarations: [.type(TypeDeclaration(keyword: .extension, name: type, members: part))]
+                imports: imports,
+                declarations: type.map { [.type(TypeDeclaration(keyword: .extension, name: $0, members: part))] }
+                    ?? part
             )
         }
     }

@@ -20,7 +20,10 @@ extension JSONWriter {
             parts.values.append(AnyHashable(value))
             return
         }
-        guard let value else { return }
+        guard let value else {
+            if notesAbsentMembers { noteAbsentMember(name) }
+            return
+        }
         key(name)
         write(value, &self)
     }
@@ -122,6 +125,23 @@ extension JSONWriter {
         markAdditional(true)
         values.writeMembers(json: &self)
         markAdditional(false)
+    }
+
+    // MARK: Members that are kept
+
+    /// Opens an object whose type keeps members that it has no property for.
+    @_spi(Generated) public mutating func beginObject(keeping members: JSONMembers) {
+        beginObject(writingNullFor: members.nulls)
+    }
+
+    /// Writes what an object keeps, and closes it.
+    @_spi(Generated) public mutating func endObject(keeping members: JSONMembers) {
+        if let parts {
+            parts.values.append(AnyHashable(members))
+        } else {
+            writeMembers(members)
+        }
+        endObject(writingNullFor: members.nulls)
     }
 
     // MARK: Comparison

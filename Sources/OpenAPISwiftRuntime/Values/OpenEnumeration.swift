@@ -2,7 +2,7 @@ public import StreamingJSON
 
 /// A value for which the document lists some values, and others may come.
 ///
-/// The generator writes such types where its configuration says `enumerations: open`.
+/// The generator writes such types where its configuration says `enumerations: open`, and where the document says `x-extensible-enum`.
 ///
 /// ```swift
 /// switch book.genre {
@@ -26,4 +26,28 @@ extension OpenEnumeration {
     public func write(json writer: inout JSONWriter) {
         rawValue.write(json: &writer)
     }
+}
+
+/// A string for which the document lists some values, and others may come.
+///
+/// ```swift
+/// let genre: Components.Schemas.Genre = "space opera"  // whether the document lists it or not
+/// print("\(genre)")                                     // space opera
+/// ```
+public protocol OpenStringEnumeration: OpenEnumeration, ExpressibleByStringLiteral, CustomStringConvertible
+where RawValue == String {}
+
+extension OpenStringEnumeration {
+    /// Creates a value, whether the document lists it or not.
+    public init(stringLiteral value: String) {
+        self.init(rawValue: value)
+    }
+
+    /// Reads a string; every string is a value.
+    public init(json reader: inout JSONReader) throws(JSONError) {
+        self.init(rawValue: try reader.readRepeatedString())
+    }
+
+    /// The raw value.
+    public var description: String { rawValue }
 }

@@ -7,7 +7,7 @@ package import Foundation
 package import OpenAPISwiftBehaviourSupport
 
 extension Components.Schemas {
-    package struct SortOrder: OpenAPISwiftRuntime.OpenEnumeration {
+    package struct SortOrder: OpenAPISwiftRuntime.OpenStringEnumeration {
         package var rawValue: Swift.String
         /// Creates a value, whether the document lists it or not.
         package init(rawValue: Swift.String) {
