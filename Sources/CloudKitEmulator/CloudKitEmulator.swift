@@ -11,18 +11,15 @@ import Synchronization
 
 /// The rules of CloudKit Web Services over an SQLite database. It knows no HTTP.
 ///
-/// Each endpoint is one method. It takes the request's parts as values of `CloudKitModel`, the database's address and
-/// the caller, and returns the reply's parts. A refusal of the whole request is thrown as an ``EmulatorError``; the
-/// failure of one item stands in the reply, at the item's place.
+/// A caller's requests to a database are made through a ``RequestContext``, whose methods are the service's endpoints. The emulator's
+/// own methods are what happens outside of requests: what the console does, signing in, and the hosts of files and pushes.
 ///
 /// ```swift
 /// let emulator = try CloudKitEmulator(storage: .memory)
 /// let user = try emulator.createUser(NameComponents(givenName: "Mei", familyName: "Chen"))
 /// let notes = DatabaseAddress("iCloud.com.example.notes", .development, .private)
-/// let reply = try emulator.modifyRecords(
-///     [RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Milk"]))],
-///     in: notes,
-///     as: .user(user)
+/// let reply = try emulator.request(in: notes, as: .user(user)).modifyRecords(
+///     [RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Milk"]))]
 /// )
 /// // [.record(Note, change tag "1", created by the user just now)]
 /// ```
@@ -32,46 +29,23 @@ import Synchronization
 ///
 /// ## Topics
 ///
-/// ### Records
-/// - ``modifyRecords(_:in:zoneID:atomic:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
-/// - ``lookupRecords(_:in:zoneID:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
-/// - ``queryRecords(_:in:zoneID:zoneWide:resultsLimit:continuationMarker:desiredKeys:numbersAsStrings:getCurrentSyncToken:as:)``
+/// ### Requests
+/// - ``request(in:as:)``
+/// - ``RequestContext``
+/// - ``authenticate(_:for:in:at:)``
 ///
 /// ### The schema
 /// - ``deploySchema(of:)``
 ///
-/// ### Changes
-/// - ``fetchZoneChanges(_:in:as:)``
-/// - ``fetchDatabaseChanges(since:in:resultsLimit:as:)``
-/// - ``fetchRecordChanges(_:in:as:)``
-/// - ``fetchZoneListChanges(since:in:resultsLimit:as:)``
-///
-/// ### Zones
-/// - ``listZones(in:as:)``
-/// - ``lookupZones(_:in:as:)``
-/// - ``modifyZones(_:in:as:)``
-///
-/// ### Sharing
-/// - ``resolveShares(_:in:as:)``
-/// - ``acceptShares(_:in:as:)``
-///
-/// ### Subscriptions and pushes
-/// - ``listSubscriptions(in:as:)``
-/// - ``lookupSubscriptions(_:in:as:)``
-/// - ``modifySubscriptions(_:in:as:)``
-/// - ``createDeviceToken(in:_:apnsEnvironment:clientID:as:)``
-/// - ``registerDeviceToken(_:in:_:apnsEnvironment:clientID:as:)``
+/// ### Pushes
 /// - ``nextPush(forCourier:)``
 /// - ``takePush(forCourier:)``
 /// - ``takePushes(forDeviceToken:)``
 /// - ``revokeDeviceTokens(of:)``
 ///
-/// ### Assets
-/// - ``requestAssetUploads(_:in:zoneID:as:)``
-/// - ``beginAssetUpload(_:length:)``
-/// - ``openAsset(_:)``
-/// - ``rereferenceAssets(_:in:zoneID:targetZoneID:as:)``
-/// - ``assetHostAddress``
+/// ### The host of files
+/// - ``beginAssetUpload(_:length:at:)``
+/// - ``openAsset(_:at:)``
 ///
 /// ### Credentials and users
 /// - ``registerContainer(_:)``
@@ -85,11 +59,6 @@ import Synchronization
 /// - ``redeemSignInTicket(_:)``
 /// - ``signInRequest(ofTicket:)``
 /// - ``listSignInCandidates(limit:)``
-/// - ``authenticate(_:for:in:)``
-/// - ``fetchCaller(as:)``
-/// - ``fetchCurrentUser(as:)``
-/// - ``discoverUsers(_:in:as:)``
-/// - ``discoverAllUsers(in:as:)``
 public final class CloudKitEmulator: Sendable {
     /// How the emulator behaves where that is a choice.
     public let configuration: EmulatorConfiguration
@@ -100,8 +69,8 @@ public final class CloudKitEmulator: Sendable {
     let knownVisitors = KnownVisitors()
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
-    let bell = PushBell()
-    /// Whether other processes may write to the storage, of which ``bell`` does not know.
+    let pushSignal = PushSignal()
+    /// Whether other processes may write to the storage, of which ``pushSignal`` does not know.
     let isStorageShared: Bool
     let assetKey: AssetKey
     private let database: any DatabaseWriter
@@ -180,17 +149,11 @@ public final class CloudKitEmulator: Sendable {
 // MARK: - Transactions
 
 extension CloudKitEmulator {
-    /// How many seconds the clock is ahead for the present task, for tests of clocks that are wrong.
-    @TaskLocal package static var clockSkew = 0.0
+    /// The time by the emulator's clock.
+    package var present: Date { clock() }
 
-    /// Whether the present task only writes the records of replies as JSON. Then those that are wanted as they are stored are not taken
-    /// apart: they have their content as `Record.spelledContent`, and no fields.
-    @TaskLocal package static var repliesAreWritten = false
-
-    /// The present, in whole milliseconds since 1970.
-    var now: Int64 {
-        clock().milliseconds + Int64(Self.clockSkew * 1000)
-    }
+    /// The same in whole milliseconds since 1970.
+    var now: Int64 { clock().milliseconds }
 
     /// Reads from one state of the database.
     func read<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
@@ -218,6 +181,20 @@ extension CloudKitEmulator {
     /// The same, with whatever error `body` throws.
     func writeUnwrapped<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try withDatabase { try $0.write(body) }
+    }
+}
+
+extension CloudKitEmulator {
+    /// Makes a container known. Needed only where ``EmulatorConfiguration/containers`` says so.
+    ///
+    /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
+    public func registerContainer(_ identifier: String) throws {
+        try write { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO registered_container VALUES (?)",
+                arguments: [identifier]
+            )
+        }
     }
 }
 

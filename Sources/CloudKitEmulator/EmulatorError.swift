@@ -1,11 +1,10 @@
 public import CloudKitModel
 
-/// A refusal of a whole request, as the service words it.
+/// The failure of a whole request, in the words of the service.
 ///
-/// What fails for one item of a batch is no error: it is that item's `RecordResult` or
-/// `ZoneResult` in the reply.
+/// The failure of one item of a batch is not thrown: it is that item's `RecordResult` or `ZoneResult` in the reply.
 public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The service's code. Which HTTP status goes with it is the server's matter.
+    /// The service's code. The server decides which HTTP status goes with it.
     public var serverErrorCode: ServerErrorCode
     /// The service's words.
     public var reason: String
@@ -14,7 +13,7 @@ public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible 
     /// Where to sign in. The rules leave it empty: the address belongs to the server.
     public var redirectURL: String?
 
-    /// Makes a refusal.
+    /// Makes a failure.
     public init(
         _ serverErrorCode: ServerErrorCode,
         _ reason: String,
@@ -33,15 +32,34 @@ public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
+/// The result of one item: what `body` returns, or the failure that it throws.
+func itemResult<Item>(failure: (ErrorResponse) -> Item, _ body: () throws -> Item) throws -> Item {
+    do {
+        return try body()
+    } catch let error as EmulatorError {
+        return failure(error.response)
+    }
+}
+
 extension EmulatorError {
+    /// The error dictionary of a reply.
+    package var response: ErrorResponse {
+        ErrorResponse(
+            serverErrorCode: serverErrorCode,
+            reason: reason,
+            retryAfter: retryAfter,
+            redirectURL: redirectURL
+        )
+    }
+
     static func badRequest(_ reason: String) -> EmulatorError {
         EmulatorError(.badRequest, reason)
     }
 
-    /// What every rejected credential gets, with no hint which part was wrong (Apple forum 777574).
+    /// The failure of every rejected credential. It does not say which part was wrong (Apple forum 777574).
     static let authenticationFailed = EmulatorError(.authenticationFailed, "Authentication failed")
 
-    /// What a request gets that needs a user and has none (Composing Web Service Requests).
+    /// The failure of a request that needs a user and has none (Composing Web Service Requests).
     static let authenticationRequired = EmulatorError(.authenticationRequired, "request needs authorization")
 
     static func zoneNotFound(_ zoneID: ZoneID) -> EmulatorError {

@@ -6,38 +6,37 @@ import Logging
 import OpenAPISwiftRuntime
 import StreamingJSON
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The host of files: where uploads go and downloads come from.
 ///
 /// It is a host of its own in all but its address. No request there carries credentials, for the addresses are secrets themselves;
-/// replies have none of the service's header fields; and a refusal is a bare HTTP status with no error dictionary (observed live).
+/// replies have none of the service's header fields; and a failure is a bare HTTP status with no error dictionary (observed live).
 ///
 /// Bodies stream both ways: no more than one piece of a file is in memory at a time.
 struct AssetHost: Sendable {
     let emulator: CloudKitEmulator
     let logger: Logger
 
-    private static let uploads = "/asset-upload/"
-    private static let downloads = "/B/"
-
-    /// What the host answers, for a router.
-    static let routes: [Endpoints.Route] = [
-        .init(method: .post, path: uploads + "{token}"), .init(method: .options, path: uploads + "{token}"),
-        .init(method: .get, path: downloads + "{checksums}/{file}"),
-        .init(method: .head, path: downloads + "{checksums}/{file}"),
-        .init(method: .options, path: downloads + "{checksums}/{file}"),
-    ]
-
-    /// Whether a request is for the host of files.
-    static func serves(_ request: HTTPRequest) -> Bool {
-        let path = request.path ?? "/"
-        return path.hasPrefix(uploads) || path.hasPrefix(downloads)
-    }
+    static let uploadPath = "/asset-upload/{token}"
+    static let uploadMethods: [HTTPRequest.Method] = [.post, .options]
+    static let downloadPath = "/B/{checksums}/{file}"
+    static let downloadMethods: [HTTPRequest.Method] = [.get, .head, .options]
 
     /// Answers a request to the host of files.
     ///
     /// - Throws: Only what reading the request's body throws, and `CancellationError`. All else becomes a response.
-    func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
-        var (response, responseBody) = try await answer(request, body: body)
+    func respond(
+        to request: HTTPRequest,
+        body: HTTPBody?,
+        uploadToken: Substring?,
+        at time: Date?
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        var (response, responseBody) = try await answer(request, body: body, uploadToken: uploadToken, at: time)
         if let origin = request.headerFields[.origin] {
             // A page that uploads with CloudKit JS is never of this origin.
             response.headerFields[.accessControlAllowOrigin] = origin
@@ -48,21 +47,20 @@ struct AssetHost: Sendable {
         return (response, responseBody)
     }
 
-    private func answer(_ request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
-        let path = request.path ?? "/"
-        let isUpload = path.hasPrefix(Self.uploads)
+    private func answer(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        uploadToken: Substring?,
+        at time: Date?
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let methods = uploadToken == nil ? Self.downloadMethods : Self.uploadMethods
+        guard methods.contains(request.method) else { return (response(.methodNotAllowed, allowing: methods), nil) }
         do {
-            switch request.method {
-            case .post where isUpload:
-                return try await receive(body, at: String(path.dropFirst(Self.uploads.count).prefix { $0 != "?" }))
-            case .get where !isUpload, .head where !isUpload:
-                return send(try emulator.openAsset(path), to: request)
-            case .options:
-                return (preflightResponse(to: request, isUpload: isUpload), nil)
-            default:
-                let allowed = isUpload ? "POST, OPTIONS" : "GET, HEAD, OPTIONS"
-                return (HTTPResponse(status: .methodNotAllowed, headerFields: [.allow: allowed]), nil)
+            if request.method == .options { return (preflightResponse(to: request, allowing: methods), nil) }
+            guard let uploadToken else {
+                return send(try emulator.openAsset(request.path ?? "/", at: time), to: request)
             }
+            return try await receive(body, at: String(uploadToken), time)
         } catch let error as AssetHostError {
             if case .storage(let cause) = error {
                 logger.error("the storage of assets failed", metadata: ["error": "\(cause)"])
@@ -71,11 +69,17 @@ struct AssetHost: Sendable {
         }
     }
 
-    private func preflightResponse(to request: HTTPRequest, isUpload: Bool) -> HTTPResponse {
-        let methods = isUpload ? "POST, OPTIONS" : "GET, HEAD, OPTIONS"
-        var response = HTTPResponse(status: .ok, headerFields: [.allow: methods, .contentLength: "0"])
+    private func response(_ status: HTTPResponse.Status, allowing methods: [HTTPRequest.Method]) -> HTTPResponse {
+        HTTPResponse(
+            status: status,
+            headerFields: [.allow: methods.map(\.rawValue).joined(separator: ", "), .contentLength: "0"]
+        )
+    }
+
+    private func preflightResponse(to request: HTTPRequest, allowing methods: [HTTPRequest.Method]) -> HTTPResponse {
+        var response = response(.ok, allowing: methods)
         if request.headerFields[.origin] != nil {
-            response.headerFields[.accessControlAllowMethods] = methods
+            response.headerFields[.accessControlAllowMethods] = response.headerFields[.allow]
             response.headerFields[.accessControlAllowHeaders] = request.headerFields[.accessControlRequestHeaders]
         }
         return response
@@ -85,10 +89,10 @@ struct AssetHost: Sendable {
 // MARK: - Uploads
 
 extension AssetHost {
-    private func receive(_ body: HTTPBody?, at token: String) async throws -> (HTTPResponse, HTTPBody?) {
+    private func receive(_ body: HTTPBody?, at token: String, _ time: Date?) async throws -> (HTTPResponse, HTTPBody?) {
         var length: Int64?
         if case .known(let count) = body?.length { length = count }
-        var upload = try emulator.beginAssetUpload(token, length: length)
+        var upload = try emulator.beginAssetUpload(token, length: length, at: time)
         do {
             if let body {
                 for try await chunk in body { try upload.append(chunk) }
@@ -96,7 +100,7 @@ extension AssetHost {
             try Task.checkCancellation()
         } catch {
             upload.discard()
-            throw error
+            throw error is AssetHostError ? error : UnreadableBody(underlyingError: error)
         }
         let reply = Components.Schemas.UploadAssetResponse(singleFile: try upload.finish())
         let bytes = try JSONWriter.bytes(of: reply)

@@ -138,7 +138,7 @@ public struct CloudKitEmulatorServer: Sendable {
     public let configuration: Configuration
     /// What goes wrong, and when; to be changed while the server runs.
     public let faults: EmulatorFaults
-    let endpoints: Endpoints
+    let routes: ServerRoutes
 
     /// Makes a server. It does nothing until it is called or runs.
     ///
@@ -150,7 +150,7 @@ public struct CloudKitEmulatorServer: Sendable {
         self.emulator = emulator
         self.configuration = configuration
         faults = EmulatorFaults(configuration.faults)
-        self.endpoints = try Endpoints(of: EndpointHandlers(emulator: emulator))
+        routes = try ServerRoutes()
     }
 
     /// Answers one request, whatever it is.
@@ -162,63 +162,92 @@ public struct CloudKitEmulatorServer: Sendable {
     /// - Throws: Only what reading the request's body throws, `CancellationError`, and a `TransportError` where a rule of ``faults``
     ///   breaks the connection. All else becomes a response.
     public func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
-        guard let fault = faults.next(for: request) else { return try await respondRightly(to: request, body: body) }
-        return try await respond(to: request, body: body, with: fault)
+        try await respond(to: request, body: body, at: routes.match(request))
     }
 
-    /// Answers a request of which nothing goes wrong.
-    func respondRightly(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
-        if AssetHost.serves(request) {
-            return try await AssetHost(emulator: emulator, logger: configuration.logger).respond(
-                to: request,
-                body: body
-            )
-        }
-        var exchange = Exchange(request, with: self)
+    /// Answers a request to a destination that is known already.
+    func respond(
+        to request: HTTPRequest,
+        body: HTTPBody?,
+        at route: ServerRoutes.Match
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        guard let fault = faults.next(for: request) else { return try await serve(request, body: body, at: route) }
+        return try await respond(to: request, body: body, at: route, with: fault)
+    }
+
+    /// Serves a request. The clock may be ahead by some seconds for it, and single records of it may fail on purpose.
+    func serve(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        at route: ServerRoutes.Match,
+        clockSkew: Double = 0,
+        itemFault: ItemFault? = nil
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let time = clockSkew == 0 ? nil : emulator.present + clockSkew
+        var builder = ResponseBuilder(request, with: self)
         do {
-            if SignInPage.isAt(request.path) {
+            switch route.destination {
+            case .assetUpload, .assetDownload:
+                return try await AssetHost(emulator: emulator, logger: configuration.logger)
+                    .respond(to: request, body: body, uploadToken: route.parameters["token"], at: time)
+            case .signInPage:
                 let (response, body) = try SignInPage(emulator).respond(to: request, form: try await collect(body))
-                return exchange.reply(page: response, body: body)
+                return builder.reply(page: response, body: body)
+            case .courier:
+                if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
+                let courierID = String(route.parameters["courier"] ?? "")
+                let (response, body) = try await Courier(emulator, configuration).answer(courierID: courierID)
+                return builder.reply(response, body: body)
+            case .operation, .misplacedToken:
+                if request.method == .options { return builder.reply(builder.preflightResponse, body: nil) }
+                if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
+                guard case .operation(let operation) = route.destination else { throw EmulatorError.noHandler }
+                let bytes = try await collect(body)
+                var context = try makeContext(of: request, body: bytes, at: time, route, &builder)
+                context.itemFault = itemFault
+                let (response, body) = try await operation.respond(
+                    to: request.relaxedForGeneratedCode(method: operation.method),
+                    body: operation.method == .get ? nil : HTTPBody(bytes),
+                    metadata: ServerRequestMetadata(pathParameters: route.parameters),
+                    context: context
+                )
+                return builder.reply(response, body: body)
+            case nil:
+                throw EmulatorError.noHandler
             }
-            let (response, body) = try await answer(&exchange, body: body)
-            return exchange.reply(response, body: body)
         } catch let error as UnreadableBody {
             throw error.underlyingError
         } catch let error as CancellationError {
             throw error
         } catch {
-            return exchange.refuse(Refusal(error))
+            return builder.reply(RequestFailure(error))
         }
     }
 
-    private func answer(_ exchange: inout Exchange, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
-        var request = exchange.request
-        if let courierID = Courier.id(inTargetOf: request) {
-            return try await Courier(emulator, configuration).answer(request, courierID: courierID)
-        }
-        let (handler, parameters) = try endpoints.find(request)
-        if request.method == .options { return (exchange.preflightResponse, nil) }
-
-        let bytes = try await collect(body)
-        let credentials = Credentials(of: request, body: bytes)
-        let container = String(parameters.pathParameters["container"] ?? "")
-        let environment = ContainerEnvironment(rawValue: String(parameters.pathParameters["environment"] ?? ""))
-        guard let environment else { throw EmulatorError.unexpectedInput }
-        exchange.applicant = credentials.apiToken.map { ($0, container, environment) }
-        let authentication = try emulator.authenticate(credentials, for: container, in: environment)
-        exchange.nextWebAuthToken = authentication.nextWebAuthToken
-
-        request.relaxForGeneratedCode()
-        let json = request.method == .get ? nil : HTTPBody(bytes)
-        return try await CloudKitEmulator.$assetHostAddress.withValue(exchange.assetHostURL) {
-            try await EndpointHandlers.$caller.withValue(authentication.caller) {
-                try await EndpointHandlers.$address.withValue(exchange.serverAddress) {
-                    try await CloudKitEmulator.$repliesAreWritten.withValue(true) {
-                        try await handler(request, json, parameters)
-                    }
-                }
-            }
-        }
+    /// Finds out who makes a request, and makes what the rules are told about it.
+    private func makeContext(
+        of request: HTTPRequest,
+        body: ArraySlice<UInt8>,
+        at time: Date?,
+        _ route: ServerRoutes.Match,
+        _ builder: inout ResponseBuilder
+    ) throws -> RequestContext {
+        guard let database = DatabaseAddress(route.parameters) else { throw EmulatorError.unexpectedInput }
+        let credentials = Credentials(of: request, body: body)
+        builder.applicant = credentials.apiToken.map { ($0, database.container, database.environment) }
+        let authentication = try emulator.authenticate(
+            credentials,
+            for: database.container,
+            in: database.environment,
+            at: time
+        )
+        builder.nextWebAuthToken = authentication.nextWebAuthToken
+        var context = try emulator.request(in: database, as: authentication.caller)
+        context.time = time
+        context.assetHostAddress = builder.assetHostURL
+        context.serverAddress = builder.serverAddress
+        context.replyForm = .written
+        return context
     }
 
     /// The bytes of a request's body. They are needed at once: the signature is over all of them.
@@ -227,39 +256,32 @@ public struct CloudKitEmulatorServer: Sendable {
         do {
             return try await ArraySlice(collecting: body, upTo: configuration.maximumBodySize)
         } catch let error as HTTPBodyError where error.code == .tooManyBytes {
-            throw Refusal.tooLong(limit: configuration.maximumBodySize)
+            throw RequestFailure.tooLong(limit: configuration.maximumBodySize)
         } catch {
             throw UnreadableBody(underlyingError: error)
         }
     }
 
-    /// Registers the endpoints on a transport, to join the emulator to a server of one's own.
+    /// Registers everything that the server serves on a transport, to join the emulator to a server of one's own.
     ///
-    /// Requests to other paths are that transport's to answer; so the service's 404 and what it says to preflight
-    /// requests to unknown paths are not there.
+    /// The transport answers requests to other paths; so the service's 404 and its answer to preflight requests to unknown paths
+    /// are not there.
     ///
-    /// - Parameter transport: Where the endpoints are registered.
+    /// - Parameter transport: Where the paths are registered.
     /// - Throws: What the transport throws.
     public func register(on transport: some ServerTransport) throws {
-        for route in endpoints.routes + AssetHost.routes {
+        for route in routes.all {
             try transport.register(
                 { request, body, _ in try await respond(to: request, body: body) },
                 method: route.method,
                 path: route.path
             )
         }
-        for method in [HTTPRequest.Method.get, .post] {
-            try transport.register(
-                { request, body, _ in try await respond(to: request, body: body) },
-                method: method,
-                path: SignInPage.path
-            )
-        }
     }
 }
 
-/// The request's body broke off: there is nobody to answer.
-private struct UnreadableBody: Error {
+/// The request's body broke off: the client is gone.
+struct UnreadableBody: Error {
     let underlyingError: any Error
 }
 

@@ -77,7 +77,8 @@ extension CloudKitEmulatorServer {
 
     /// Answers a request of Hummingbird's. All requests come here, so that a path that is unknown is answered as in process.
     private func respond(to request: Request, on channel: any Channel) async throws -> Response {
-        if Courier.id(inTargetOf: request.head) != nil { return try await respondToWaiting(request, on: channel) }
+        let route = routes.match(request.head)
+        if case .courier = route.destination { return try await respondToWaiting(request, at: route, on: channel) }
         let body = HTTPBody(
             request.body.map { ArraySlice($0.readableBytesView) },
             length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
@@ -92,10 +93,10 @@ extension CloudKitEmulatorServer {
             if let connection {
                 let head = request.head
                 (response, responseBody) = try await connection.withCancellationOnClose {
-                    try await cancelWhenGracefulShutdown { try await respond(to: head, body: body) }
+                    try await cancelWhenGracefulShutdown { try await respond(to: head, body: body, at: route) }
                 }
             } else {
-                (response, responseBody) = try await respond(to: request.head, body: body)
+                (response, responseBody) = try await respond(to: request.head, body: body, at: route)
             }
         } catch is TransportError {
             // A fault: there is to be no answer.
@@ -110,11 +111,15 @@ extension CloudKitEmulatorServer {
     }
 
     /// Answers a request that waits: it ends as well when its client goes away, and when the server stops.
-    private func respondToWaiting(_ request: Request, on channel: any Channel) async throws -> Response {
+    private func respondToWaiting(
+        _ request: Request,
+        at route: ServerRoutes.Match,
+        on channel: any Channel
+    ) async throws -> Response {
         let head = request.head
         do {
             let (response, body) = try await request.body.consumeWithCancellationOnInboundClose { _ in
-                try await cancelWhenGracefulShutdown { try await respond(to: head, body: nil) }
+                try await cancelWhenGracefulShutdown { try await respond(to: head, body: nil, at: route) }
             }
             var headers = response.headerFields
             // The request's stream was read to its end: the connection can take no other.
@@ -146,7 +151,7 @@ extension ResponseBody {
         if case .known(let count) = body.length { length = Int(count) }
         self.init(contentLength: length) { writer in
             guard let connection else { return try await writer.write(body) }
-            // Nobody else has the writer until the closure is over, which is waited for.
+            // Only the closure has the writer until it returns, and this waits for it.
             nonisolated(unsafe) let shared = writer
             try await connection.withCancellationOnClose {
                 try await cancelWhenGracefulShutdown {

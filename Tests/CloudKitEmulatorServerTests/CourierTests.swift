@@ -140,13 +140,8 @@ struct CourierTests {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let rules = try CloudKitEmulator()
         let user = try rules.createUser()
-        let token = try rules.createDeviceToken(
-            in: "iCloud.test",
-            .development,
-            apnsEnvironment: "development",
-            clientID: "c",
-            as: .user(user)
-        )
+        let token = try rules.request(in: DatabaseAddress("iCloud.test", .development, .public), as: .user(user))
+            .createDeviceToken(apnsEnvironment: "development", clientID: "c")
         let server = try CloudKitEmulatorServer(rules, configuration: .init(logger: logger))
         let held = try await server.withRunningServer { address in
             let held = Task {

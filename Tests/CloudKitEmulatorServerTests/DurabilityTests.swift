@@ -44,10 +44,8 @@ struct DurabilityTests {
             // What was answered is there, with the value of the last answer or of a later request.
             let reopened = try CloudKitEmulator(storage: .file(path: file))
             for names in answered.keys.sorted().chunks(of: 200) {
-                let page = try reopened.lookupRecords(
-                    names.map { RecordLookup(recordName: $0) },
-                    in: Self.database,
-                    as: .user(user)
+                let page = try reopened.request(in: Self.database, as: .user(user)).lookupRecords(
+                    names.map { RecordLookup(recordName: $0) }
                 )
                 for (name, result) in zip(names, page.records) {
                     guard case .record(let record) = result else {

@@ -61,11 +61,17 @@ struct World {
         )
         ann = try emulator.createUser(NameComponents(givenName: "Ann", familyName: "Example"))
         ben = try emulator.createUser()
-        _ = try emulator.modifyZones(
-            [ZoneOperation(.create, zone: Zone(zoneID: Self.notes))],
-            in: privateDatabase,
-            as: .user(ann)
-        )
+        _ = try asAnn().modifyZones([ZoneOperation(.create, zone: Zone(zoneID: Self.notes))])
+    }
+
+    /// Ann's requests to a database of the container.
+    func asAnn(in scope: DatabaseScope = .private) throws -> RequestContext {
+        try emulator.request(in: DatabaseAddress(Self.container, .development, scope), as: .user(ann))
+    }
+
+    /// Ben's requests to a database of the container.
+    func asBen(in scope: DatabaseScope = .private) throws -> RequestContext {
+        try emulator.request(in: DatabaseAddress(Self.container, .development, scope), as: .user(ben))
     }
 
     /// Applies operations to Ann's zone Notes, and says in short what came of each.
@@ -76,13 +82,7 @@ struct World {
 
     @discardableResult
     func modify(_ operations: [RecordOperation], zoneID: ZoneID? = notes, atomic: Bool? = nil) throws -> [String] {
-        try emulator.modifyRecords(
-            operations,
-            in: privateDatabase,
-            zoneID: zoneID,
-            atomic: atomic,
-            as: .user(ann)
-        ).records.map(summary)
+        try asAnn().modifyRecords(operations, zoneID: zoneID, atomic: atomic).records.map(summary)
     }
 
     /// Every live record of Ann's zone Notes, in short, in the order of their last writes.
@@ -90,11 +90,7 @@ struct World {
         var contents: [String] = []
         var token: String?
         while true {
-            let page = try emulator.fetchRecordChanges(
-                ZoneChangesRequest(zoneID: zoneID, syncToken: token),
-                in: privateDatabase,
-                as: .user(ann)
-            )
+            let page = try asAnn().fetchRecordChanges(ZoneChangesRequest(zoneID: zoneID, syncToken: token))
             contents += page.records.map(summary)
             guard page.moreComing else { break }
             token = page.syncToken
@@ -104,17 +100,13 @@ struct World {
 
     /// The names of the records that a query of Ann's zone Notes finds, in order.
     func find(_ query: RecordQuery) throws -> [String] {
-        try emulator.queryRecords(query, in: privateDatabase, zoneID: Self.notes, as: .user(ann))
+        try asAnn().queryRecords(query, zoneID: Self.notes)
             .records.map { $0.recordName ?? "?" }
     }
 
     func tag(_ name: String) throws -> String? {
-        try emulator.lookupRecords(
-            [RecordLookup(recordName: name)],
-            in: privateDatabase,
-            zoneID: Self.notes,
-            as: .user(ann)
-        ).records.first?.get().recordChangeTag
+        try asAnn().lookupRecords([RecordLookup(recordName: name)], zoneID: Self.notes).records.first?.get()
+            .recordChangeTag
     }
 }
 

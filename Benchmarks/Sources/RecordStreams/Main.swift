@@ -159,7 +159,7 @@ struct Main {
             let operations = (start..<min(start + 200, count)).map {
                 RecordOperation(.create, record: article($0))
             }
-            _ = try emulator.modifyRecords(operations, in: address, as: .user(user))
+            _ = try emulator.request(in: address, as: .user(user)).modifyRecords(operations)
         }
         let quiet = Logger(label: "RecordStreams") { _ in SwiftLogNoOpLogHandler() }
         let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))

@@ -3,9 +3,9 @@ import Crypto
 import GRDB
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// The key that makes an emulator's download addresses its own. It is kept with the data, so addresses outlive the process.
@@ -56,22 +56,26 @@ struct AssetLinks {
     }
 }
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// What gives assets of replies their addresses.
     var assetLinks: AssetLinks {
         AssetLinks(
-            key: assetKey,
-            host: Self.assetHostAddress,
+            key: emulator.assetKey,
+            host: assetHostAddress,
             expires: now / 1000 + Int64(configuration.assets.downloadURLLifetime)
         )
     }
+}
 
+extension CloudKitEmulator {
     /// Opens a file by its download address: what the asset host does with a request to one.
     ///
-    /// - Parameter target: The address from its path on, query included.
+    /// - Parameters:
+    ///   - target: The address from its path on, query included.
+    ///   - time: When the request is made; now when `nil`.
     /// - Returns: The file, whose bytes are read as they are asked for.
     /// - Throws: An ``AssetHostError``.
-    public func openAsset(_ target: String) throws -> AssetDownload {
+    public func openAsset(_ target: String, at time: Date? = nil) throws -> AssetDownload {
         var items: [Substring: Substring] = [:]
         for item in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -81,7 +85,7 @@ extension CloudKitEmulator {
             let signature = items["s"]
         else { throw AssetHostError.notFound }
         guard signature == assetKey.signature(of: file, until: expires) else { throw AssetHostError.forbidden }
-        guard expires * 1000 > now else { throw AssetHostError.gone }
+        guard expires * 1000 > time?.milliseconds ?? now else { throw AssetHostError.gone }
         do {
             guard let found = try read({ db in try AssetFile.fetch(file, db) }) else { throw AssetHostError.notFound }
             return AssetDownload(emulator: self, file: found)

@@ -148,9 +148,9 @@ extension RecordWriter {
     }
 }
 
-extension CloudKitEmulator {
+extension DatabaseContext {
     /// Removes what a zone has of files, before its records go.
-    func eraseAssets(of zone: ZoneRow, _ db: Database) throws {
+    func eraseAssets(of zone: ZoneRow) throws {
         let files = try Int64.fetchAll(
             db,
             sql: """

@@ -3,9 +3,9 @@ import Crypto
 import GRDB
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// What a file is to be uploaded for: one field of one record.
@@ -31,7 +31,7 @@ public struct AssetUploadTicket: Hashable, Sendable {
     public var recordName: String
     /// The field that the file is for.
     public var fieldName: String
-    /// What ``CloudKitEmulator/beginAssetUpload(_:length:)`` takes: the last part of the address.
+    /// What ``CloudKitEmulator/beginAssetUpload(_:length:at:)`` takes: the last part of the address.
     public var token: String
     /// The address.
     public var url: String
@@ -53,17 +53,12 @@ public enum AssetHostError: Error, Hashable, Sendable {
     case storage(EmulatorError)
 }
 
-extension CloudKitEmulator {
-    /// Where the addresses of uploads and downloads are, without a slash at the end.
-    ///
-    /// Only who serves them knows; a server sets it around each request.
-    @TaskLocal public static var assetHostAddress = "http://assets.cloudkit.test"
-
+extension RequestContext {
     /// Gives out addresses to upload files to (`assets/upload`).
     ///
     /// ```swift
-    /// let ticket = try emulator.requestAssetUploads(
-    ///     [AssetUploadRequest(recordType: "Note", fieldName: "photo")], in: notes, as: .user(user))[0]
+    /// let ticket = try emulator.request(in: notes, as: .user(user)).requestAssetUploads(
+    ///     [AssetUploadRequest(recordType: "Note", fieldName: "photo")])[0]
     /// var upload = try emulator.beginAssetUpload(ticket.token)
     /// try upload.append(bytes[...])
     /// let photo = try upload.finish()     // fileChecksum, size, receipt
@@ -71,40 +66,36 @@ extension CloudKitEmulator {
     ///
     /// - Parameters:
     ///   - requests: What the files are for, at most 200.
-    ///   - address: The database.
     ///   - zoneID: The zone of the records; the default zone when `nil`.
-    ///   - caller: Who asks.
     /// - Returns: One address for each request, in order, good for 15 minutes.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many, and for a field that holds something else than files;
     ///   `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
     public func requestAssetUploads(
         _ requests: [AssetUploadRequest],
-        in address: DatabaseAddress,
-        zoneID: ZoneID? = nil,
-        as caller: Caller
+        zoneID: ZoneID? = nil
     ) throws -> [AssetUploadTicket] {
         let limit = configuration.limits.uploadTokensPerRequest
         guard requests.count <= limit else {
             throw EmulatorError.badRequest("a request has at most \(limit) tokens, not \(requests.count)")
         }
-        return try write(address, as: caller) { db, ground in
-            if address.scope == .public, caller.userRecordName == nil {
+        return try write { context in
+            if database.scope == .public, user == nil {
                 throw EmulatorError(.accessDenied, "CREATE operation not permitted")
             }
-            try AssetFile.sweep(now: now, db)
-            let zone = try zone(zoneID, of: ground, in: db)
-            let schema = try schemas.schema(of: ground.container, in: db)
+            try AssetFile.sweep(now: now, context.db)
+            let zone = try context.zone(zoneID)
+            let schema = try context.schema()
             return try requests.map { request in
-                try check(request, in: zone, schema: schema, db)
+                try check(request, in: zone, schema: schema, context.db)
                 let name = request.recordName ?? identifiers.uuid()
                 let token = identifiers.hex(24)
-                try db.execute(
+                try context.db.execute(
                     sql: """
                         INSERT INTO asset_upload (token, zone, record, type, field, is_private, expires, is_name_made)
                         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
-                        token, zone.id, name, request.recordType, request.fieldName, address.scope != .public,
+                        token, zone.id, name, request.recordType, request.fieldName, database.scope != .public,
                         now + Int64(configuration.assets.uploadURLLifetime * 1000), request.recordName == nil,
                     ]
                 )
@@ -112,7 +103,7 @@ extension CloudKitEmulator {
                     recordName: name,
                     fieldName: request.fieldName,
                     token: token,
-                    url: "\(Self.assetHostAddress)/asset-upload/\(token)"
+                    url: "\(assetHostAddress)/asset-upload/\(token)"
                 )
             }
         }
@@ -129,14 +120,18 @@ extension CloudKitEmulator {
             )
         }
         guard let name = request.recordName else { return }
-        guard isValidName(name) else { throw EmulatorError.badRequest("'\(name)' is not a valid record name") }
+        guard configuration.limits.allowsName(name) else {
+            throw EmulatorError.badRequest("'\(name)' is not a valid record name")
+        }
         if let row = try RecordRow.fetch(name, in: zone, db), !row.isDeleted,
             let type = schema.name(of: row.type), type != request.recordType
         {
             throw EmulatorError.badRequest("record '\(name)' is of type '\(type)', not '\(request.recordType)'")
         }
     }
+}
 
+extension CloudKitEmulator {
     /// Begins to take a file: what the asset host does with the body of a request to an upload address.
     ///
     /// The address can be used again as long as no file arrived there whole.
@@ -144,12 +139,14 @@ extension CloudKitEmulator {
     /// - Parameters:
     ///   - token: The ``AssetUploadTicket/token``.
     ///   - length: The file's length, where it is known already.
+    ///   - time: When the request is made; now when `nil`.
     /// - Returns: What takes the bytes.
     /// - Throws: An ``AssetHostError``.
-    public func beginAssetUpload(_ token: String, length: Int64? = nil) throws -> AssetUpload {
+    public func beginAssetUpload(_ token: String, length: Int64? = nil, at time: Date? = nil) throws -> AssetUpload {
+        let now = time?.milliseconds ?? now
         if let length, length > configuration.limits.assetSize { throw AssetHostError.tooLarge }
         let id = try assetStorage { db in
-            try checkAddress(token, db)
+            try checkAddress(token, now: now, db)
             // Far longer than any upload takes, so that only what broke off is swept away.
             let deadline = now + 24 * 60 * 60 * 1000
             try db.execute(sql: "INSERT INTO asset_file (keep_until) VALUES (?)", arguments: [deadline])
@@ -158,7 +155,7 @@ extension CloudKitEmulator {
         return AssetUpload(emulator: self, token: token, file: id)
     }
 
-    private func checkAddress(_ token: String, _ db: Database) throws {
+    private func checkAddress(_ token: String, now: Int64, _ db: Database) throws {
         let row = try Row.fetchOne(
             db,
             sql: "SELECT expires, used FROM asset_upload WHERE token = ?",
@@ -170,7 +167,7 @@ extension CloudKitEmulator {
 
     fileprivate func finish(_ upload: AssetUpload, digest: [UInt8]) throws(AssetHostError) -> Asset {
         try assetStorage { db in
-            try checkAddress(upload.token, db)
+            try checkAddress(upload.token, now: now, db)
             try db.execute(sql: "UPDATE asset_upload SET used = 1 WHERE token = ?", arguments: [upload.token])
             let isPrivate = try Bool.fetchOne(
                 db,

@@ -15,41 +15,39 @@ public struct AssetFieldID: Hashable, Sendable {
     }
 }
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Makes files of records usable in other records, without another upload (`assets/rereference`).
     ///
     /// - Parameters:
-    ///   - fields: Where the files are, at most 200. Which file of a list is meant nobody could say, so a list is refused.
-    ///   - address: The database.
+    ///   - fields: Where the files are, at most 200. A list of files is refused, because the request cannot say which one.
     ///   - zoneID: The zone of the records that hold the files; the default zone when `nil`.
     ///   - targetZoneID: The zone of the records that will hold them; the same zone when `nil`.
-    ///   - caller: Who asks.
     /// - Returns: For each field, in order, the dictionary to save, with a receipt that is good once; or why there is none:
     ///   `NOT_FOUND` where there is no such record or file.
     /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`, `BAD_REQUEST` for
     ///   too many.
     public func rereferenceAssets(
         _ fields: [AssetFieldID],
-        in address: DatabaseAddress,
         zoneID: ZoneID? = nil,
-        targetZoneID: ZoneID? = nil,
-        as caller: Caller
+        targetZoneID: ZoneID? = nil
     ) throws -> [Result<Asset, EmulatorError>] {
         let limit = configuration.limits.uploadTokensPerRequest
         guard fields.count <= limit else {
             throw EmulatorError.badRequest("a request has at most \(limit) assets, not \(fields.count)")
         }
-        return try write(address, as: caller) { db, ground in
-            if address.scope == .public, caller.userRecordName == nil {
+        return try write { context in
+            if database.scope == .public, user == nil {
                 throw EmulatorError(.accessDenied, "CREATE operation not permitted")
             }
-            try AssetFile.sweep(now: now, db)
-            let zone = try zone(zoneID, of: ground, in: db)
-            let access = try sharedAccess(to: [zone], in: ground, db)
-            let target = try targetZoneID.map { try self.zone($0, of: ground, in: db) } ?? zone
+            try AssetFile.sweep(now: now, context.db)
+            let zone = try context.zone(zoneID)
+            let access = try context.sharedAccess(to: [zone])
+            let target = try targetZoneID.map { try context.zone($0) } ?? zone
             return try fields.map { field in
                 do {
-                    return .success(try rereference(field, in: zone, for: target, db) { try access?.sees($0) ?? true })
+                    return .success(
+                        try rereference(field, in: zone, for: target, context.db) { try access?.sees($0) ?? true }
+                    )
                 } catch let error as EmulatorError {
                     return .failure(error)
                 }

@@ -36,10 +36,10 @@ struct SyncToken: Hashable {
         SyncToken(kind: .database, database: id, position: position)
     }
 
-    static func zone(_ zone: ZoneRow, of ground: Ground, at position: Int64) -> SyncToken {
+    static func zone(_ zone: ZoneRow, in context: DatabaseContext, at position: Int64) -> SyncToken {
         SyncToken(
             kind: .zone,
-            database: ground.database,
+            database: context.databaseID,
             zone: zone.id,
             zoneName: UInt32(truncatingIfNeeded: fingerprint(zone.name.utf8)),
             position: position,

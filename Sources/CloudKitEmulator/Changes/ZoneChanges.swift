@@ -70,81 +70,62 @@ public enum ZoneChangesResult: Hashable, Sendable {
     case failure(ZoneError)
 }
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Fetches what changed in zones (`changes/zone`): custom zones of private and shared databases.
     ///
-    /// - Parameters:
-    ///   - requests: The zones, each with its token.
-    ///   - address: The database.
-    ///   - caller: Who asks.
+    /// - Parameter requests: The zones, each with its token.
     /// - Returns: One page or failure for each zone, in order. A token that is no token fails with `BAD_REQUEST`, an
     ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
-    public func fetchZoneChanges(
-        _ requests: [ZoneChangesRequest],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [ZoneChangesResult] {
-        guard address.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
-        return try read(address, as: caller) { db, ground in
+    public func fetchZoneChanges(_ requests: [ZoneChangesRequest]) throws -> [ZoneChangesResult] {
+        guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
+        return try read { context in
             try requests.map { request in
-                do {
-                    return .changes(try changes(request, in: ground, db))
-                } catch let error as EmulatorError {
-                    return .failure(
-                        ZoneError(
-                            zoneID: request.zoneID,
-                            serverErrorCode: error.serverErrorCode,
-                            reason: error.reason,
-                            retryAfter: error.retryAfter
-                        )
-                    )
+                try itemResult(failure: { .failure(ZoneError(zoneID: request.zoneID, response: $0)) }) {
+                    .changes(try context.changes(request))
                 }
             }
         }
     }
 
     /// Fetches what changed in one zone (`records/changes`, deprecated: use
-    /// ``fetchZoneChanges(_:in:as:)``).
+    /// ``fetchZoneChanges(_:)``).
     ///
-    /// - Throws: An ``EmulatorError``: what ``fetchZoneChanges(_:in:as:)`` returns as the zone's failure.
-    public func fetchRecordChanges(
-        _ request: ZoneChangesRequest,
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> ZoneChanges {
-        guard address.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
-        return try read(address, as: caller) { db, ground in
-            try changes(request, in: ground, db)
+    /// - Throws: An ``EmulatorError``: what ``fetchZoneChanges(_:)`` returns as the zone's failure.
+    public func fetchRecordChanges(_ request: ZoneChangesRequest) throws -> ZoneChanges {
+        guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
+        return try read { context in
+            try context.changes(request)
         }
     }
+}
 
+extension DatabaseContext {
     /// The zone's token for its present state.
-    func syncToken(of zone: ZoneRow, in ground: Ground) -> String {
-        tokenKey.text(of: .zone(zone, of: ground, at: zone.sequence))
+    func syncToken(of zone: ZoneRow) -> String {
+        emulator.tokenKey.text(of: .zone(zone, in: self, at: zone.sequence))
     }
 
-    private func changes(_ request: ZoneChangesRequest, in ground: Ground, _ db: Database) throws -> ZoneChanges {
-        let zone = try zone(request.zoneID, of: ground, in: db)
+    fileprivate func changes(_ request: ZoneChangesRequest) throws -> ZoneChanges {
+        let zone = try zone(request.zoneID)
         guard !zone.isDefault else {
             // Observed live.
             throw EmulatorError.badRequest("cannot get changes in default zone")
         }
-        let start = try start(of: request, zone: zone, in: ground)
-        if zone.owner != nil, let user = ground.caller.userRecordName {
-            return try sharedChanges(request, from: start, of: zone, user: user, in: ground, db)
+        let start = try start(of: request, zone: zone)
+        if zone.owner != nil, let user {
+            return try sharedChanges(request, from: start, of: zone, user: user)
         }
-        let schema = try schemas.schema(of: ground.container, in: db)
-        let limit = try pageSize(request.resultsLimit)
-        let rows = try feed(from: start, of: zone, types: request.desiredRecordTypes, schema, limit: limit + 1, db)
+        let schema = try schema()
+        let limit = try configuration.limits.pageSize(request.resultsLimit)
+        let rows = try feed(from: start, of: zone, types: request.desiredRecordTypes, schema, limit: limit + 1)
         let page = rows.prefix(limit)
         let moreComing = rows.count > limit
 
-        let presentation = presentation(
+        let presentation = self.request.presentation(
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
-            zoneID: zone.zoneID(in: ground),
-            user: ground.caller.userRecordName
+            zoneID: zone.zoneID(in: self)
         )
         let records = try page.map { row in
             RecordResult.record(
@@ -156,14 +137,14 @@ extension CloudKitEmulator {
             end.position = last.sequence
         } else if start.kind == .reversedZone {
             // All was seen: go on forwards from where the backwards reading began.
-            end = .zone(zone, of: ground, at: start.top)
+            end = .zone(zone, in: self, at: start.top)
         } else {
             end.position = zone.sequence
         }
         return ZoneChanges(
-            zoneID: zone.zoneID(in: ground),
+            zoneID: zone.zoneID(in: self),
             records: records,
-            syncToken: tokenKey.text(of: end),
+            syncToken: emulator.tokenKey.text(of: end),
             moreComing: moreComing,
             reverse: start.kind == .reversedZone
         )
@@ -174,41 +155,37 @@ extension CloudKitEmulator {
         _ request: ZoneChangesRequest,
         from start: SyncToken,
         of zone: ZoneRow,
-        user: String,
-        in ground: Ground,
-        _ db: Database
+        user: String
     ) throws -> ZoneChanges {
         guard start.kind == .zone else {
             throw EmulatorError.badRequest("the feed of a shared zone goes forwards only")
         }
-        let schema = try schemas.schema(of: ground.container, in: db)
-        let limit = try pageSize(request.resultsLimit)
+        let schema = try schema()
+        let limit = try configuration.limits.pageSize(request.resultsLimit)
         let rows = try sharedFeed(
             from: start,
             of: zone,
             user: user,
             types: request.desiredRecordTypes.map { types in types.compactMap { schema[$0]?.id } },
-            limit: limit + 1,
-            db
+            limit: limit + 1
         )
         let page = rows.prefix(limit)
-        let presentation = presentation(
+        let presentation = self.request.presentation(
             desiredKeys: request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings,
-            zoneID: zone.zoneID(in: ground),
-            user: user
+            zoneID: zone.zoneID(in: self)
         )
-        var end = SyncToken.zone(zone, of: ground, at: zone.sequence)
+        var end = SyncToken.zone(zone, in: self, at: zone.sequence)
         if rows.count > limit, let last = page.last {
             end.position = last.position
             end.top = last.row.id
         }
         return ZoneChanges(
-            zoneID: zone.zoneID(in: ground),
+            zoneID: zone.zoneID(in: self),
             records: try page.map { item in
                 .record(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))
             },
-            syncToken: tokenKey.text(of: end),
+            syncToken: emulator.tokenKey.text(of: end),
             moreComing: rows.count > limit
         )
     }
@@ -216,14 +193,13 @@ extension CloudKitEmulator {
     /// The point in the feed that a request starts from.
     private func start(
         of request: ZoneChangesRequest,
-        zone: ZoneRow,
-        in ground: Ground
+        zone: ZoneRow
     ) throws(EmulatorError) -> SyncToken {
-        var start = SyncToken.zone(zone, of: ground, at: 0)
+        var start = SyncToken.zone(zone, in: self, at: 0)
         if let text = request.syncToken, text.isEmpty {
             if configuration.unsettled.emptySyncToken == .caughtUp { start.position = zone.sequence }
         } else if let text = request.syncToken {
-            let token = try tokenKey.token(text, kinds: [.zone, .reversedZone])
+            let token = try emulator.tokenKey.token(text, kinds: [.zone, .reversedZone])
             guard token.database == start.database, token.zoneName == start.zoneName else {
                 throw .badRequest("Unknown sync continuation type")
             }
@@ -253,8 +229,7 @@ extension CloudKitEmulator {
         of zone: ZoneRow,
         types: [String]?,
         _ schema: Schema,
-        limit: Int,
-        _ db: Database
+        limit: Int
     ) throws -> [RecordRow] {
         let isReversed = start.kind == .reversedZone
         // Deletions come whatever their type: the reply does not tell it.
@@ -270,11 +245,13 @@ extension CloudKitEmulator {
             """
         return try Array(RecordRowCursor(sql, [zone.id, start.position, limit], db).map(\.record))
     }
+}
 
+extension EmulatorConfiguration.Limits {
     /// The number of records of one page.
     func pageSize(_ resultsLimit: Int?) throws(EmulatorError) -> Int {
         let resultsLimit = resultsLimit ?? .max
         guard resultsLimit > 0 else { throw .badRequest("resultsLimit must be positive") }
-        return min(resultsLimit, configuration.limits.recordsPerResponse)
+        return min(resultsLimit, recordsPerResponse)
     }
 }

@@ -1,5 +1,10 @@
 public import CloudKitModel
-import GRDB
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// What a request brought to show who sends it.
 public struct Credentials: Hashable, Sendable {
@@ -44,16 +49,21 @@ extension CloudKitEmulator {
     ///   - credentials: What the request brought.
     ///   - container: The container's identifier.
     ///   - environment: The environment of the request.
+    ///   - time: When the request is made; now when `nil`.
     /// - Returns: Who makes the request, and the next web token.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was
     ///   wrong. For a web token that does not hold, what ``EmulatorConfiguration/WebAuthTokens/rejection`` says.
     public func authenticate(
         _ credentials: Credentials,
         for container: String,
-        in environment: ContainerEnvironment
+        in environment: ContainerEnvironment,
+        at time: Date? = nil
     ) throws -> Authentication {
+        let now = time?.milliseconds ?? now
         if let signature = credentials.signature {
-            return Authentication(caller: .serverKey(keyID: try verify(signature, for: container, in: environment)))
+            return Authentication(
+                caller: .serverKey(keyID: try verify(signature, for: container, in: environment, now: now))
+            )
         }
         guard let apiToken = credentials.apiToken, try isRegistered(apiToken, for: container, in: environment) else {
             throw EmulatorError.authenticationFailed
@@ -61,6 +71,6 @@ extension CloudKitEmulator {
         guard let webAuthToken = credentials.webAuthToken else {
             return Authentication(caller: .anonymous)
         }
-        return try redeem(webAuthToken, for: container, in: environment)
+        return try redeem(webAuthToken, for: container, in: environment, now: now)
     }
 }

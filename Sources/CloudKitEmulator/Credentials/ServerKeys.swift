@@ -123,7 +123,8 @@ extension CloudKitEmulator {
     func verify(
         _ signature: ServerKeySignature,
         for container: String,
-        in environment: ContainerEnvironment
+        in environment: ContainerEnvironment,
+        now: Int64
     ) throws(EmulatorError) -> String {
         guard
             let date = milliseconds(ofISO8601: signature.date),

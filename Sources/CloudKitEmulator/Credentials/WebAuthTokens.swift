@@ -112,7 +112,8 @@ extension CloudKitEmulator {
         return newToken(
             for: user,
             container: container.map { reach(of: $0, environment) } ?? 0,
-            keepsSignedIn: keepsSignedIn
+            keepsSignedIn: keepsSignedIn,
+            now: now
         )
     }
 
@@ -126,7 +127,8 @@ extension CloudKitEmulator {
     func redeem(
         _ text: String,
         for container: String,
-        in environment: ContainerEnvironment
+        in environment: ContainerEnvironment,
+        now: Int64
     ) throws(EmulatorError) -> Authentication {
         let rejection = configuration.webAuthTokens.rejection
         let refusal =
@@ -142,7 +144,6 @@ extension CloudKitEmulator {
         }
         let userRecordName = "_" + hexadecimal(token.user)
         if configuration.webAuthTokens.areSingleUse {
-            let now = now
             let isFresh = try write { db in
                 try db.execute(sql: "DELETE FROM used_web_token WHERE expires <= ?", arguments: [now])
                 try db.execute(
@@ -158,12 +159,13 @@ extension CloudKitEmulator {
             nextWebAuthToken: newToken(
                 for: token.user,
                 container: token.container,
-                keepsSignedIn: token.keepsSignedIn
+                keepsSignedIn: token.keepsSignedIn,
+                now: now
             )
         )
     }
 
-    private func newToken(for user: [UInt8], container: UInt64, keepsSignedIn: Bool) -> String {
+    private func newToken(for user: [UInt8], container: UInt64, keepsSignedIn: Bool, now: Int64) -> String {
         let rules = configuration.webAuthTokens
         let lifetime = keepsSignedIn ? rules.keptSignedInLifetime : rules.lifetime
         return webTokenKey.seal(

@@ -2,24 +2,21 @@ public import CloudKitModel
 import GRDB
 import StreamingJSON
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Queries the records of one type (`records/query`).
     ///
-    /// All filters must hold. Records come in the order of the sorts, those that they find equal in the order in which
-    /// they were made. What is saved is found at once (the service takes a few seconds).
+    /// All filters must hold. Records come in the order of the sorts, equal ones in creation
+    /// order. What is saved is found at once (the service takes a few seconds).
     ///
     /// ```swift
-    /// let page = try emulator.queryRecords(
-    ///     RecordQuery(recordType: "Note", filters: [QueryFilter("stars", .greaterThan, 3)], sorts: [QuerySort("title")]),
-    ///     in: notes,
-    ///     as: .user(user)
+    /// let page = try emulator.request(in: notes, as: .user(user)).queryRecords(
+    ///     RecordQuery(recordType: "Note", filters: [QueryFilter("stars", .greaterThan, 3)], sorts: [QuerySort("title")])
     /// )
     /// // page.records: at most 200; page.continuationMarker: what to send with the same query for the next page
     /// ```
     ///
     /// - Parameters:
     ///   - query: Type, filters and sorts. Every field of a container without a schema can be queried, sorted and searched.
-    ///   - address: The database.
     ///   - zoneID: The zone; the default zone when `nil`.
     ///   - zoneWide: Whether all zones of a private or shared database are queried. Ignored beside a `zoneID`.
     ///   - resultsLimit: Records of the page; more than 200 are never sent.
@@ -27,29 +24,26 @@ extension CloudKitEmulator {
     ///   - desiredKeys: The fields to return; `nil` for all, an empty list for none.
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
-    ///   - caller: Who asks.
     /// - Returns: A page of records.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for what is wrong with the query, in the recorded words where they
     ///   are known; `ZONE_NOT_FOUND`; `AUTHENTICATION_REQUIRED`.
     public func queryRecords(
         _ query: RecordQuery,
-        in address: DatabaseAddress,
         zoneID: ZoneID? = nil,
         zoneWide: Bool = false,
         resultsLimit: Int? = nil,
         continuationMarker: String? = nil,
         desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false,
-        getCurrentSyncToken: Bool = false,
-        as caller: Caller
+        getCurrentSyncToken: Bool = false
     ) throws -> RecordPage {
-        let limit = try pageSize(resultsLimit)
-        try checkQuery(ofType: query.recordType, in: address)
-        if query.recordType == Record.userType { try makeUserRecords(named: nil, in: address, as: caller) }
-        return try read(address, as: caller) { db, ground in
-            let isZoneWide = zoneWide && zoneID == nil && address.scope != .public
-            let zones = isZoneWide ? try zones(of: ground, in: db) : [try zone(zoneID, of: ground, in: db)]
-            let schema = try schemas.schema(of: ground.container, in: db)
+        let limit = try configuration.limits.pageSize(resultsLimit)
+        try checkQuery(ofType: query.recordType)
+        if query.recordType == Record.userType { try makeUserRecords(named: nil) }
+        return try read { context in
+            let isZoneWide = zoneWide && zoneID == nil && database.scope != .public
+            let zones = isZoneWide ? try context.zones() : [try context.zone(zoneID)]
+            let schema = try context.schema()
             guard let type = schema[query.recordType] else {
                 throw EmulatorError(
                     configuration.unsettled.unknownRecordType,
@@ -60,35 +54,31 @@ extension CloudKitEmulator {
                 try QueryCondition(filter, of: type, configuration: configuration)
             }
             let order = try QueryOrder(query.sorts, of: type)
-            let queryPrint = try self.queryPrint(of: query, zones: isZoneWide ? [] : zones, in: ground)
+            let queryFingerprint = try self.queryFingerprint(of: query, zones: isZoneWide ? [] : zones, in: context)
             let plan = try QueryPlan(
                 conditions: conditions,
                 sorts: order,
                 type: type,
                 zones: zones.map(\.id),
-                db: db
+                db: context.db
             )
-            let start = try start(continuationMarker, print: queryPrint, keys: plan.order.sorts.count)
+            let start = try start(continuationMarker, print: queryFingerprint, keys: plan.order.sorts.count)
             let found = try QueryRun(
                 plan: plan,
                 conditions: conditions,
                 zones: zones.map(\.id),
                 start: start,
                 limit: limit,
-                access: try sharedAccess(to: zones, in: ground, db),
-                db: db
+                access: try context.sharedAccess(to: zones),
+                db: context.db
             ).records()
 
             let names = Dictionary(uniqueKeysWithValues: zones.map { ($0.id, $0) })
-            var presentation = presentation(
-                desiredKeys: desiredKeys,
-                numbersAsStrings: numbersAsStrings,
-                user: caller.userRecordName
-            )
+            var presentation = presentation(desiredKeys: desiredKeys, numbersAsStrings: numbersAsStrings)
             let records = try found.prefix(limit).map { match in
                 let candidate = match.candidate
                 if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
-                    presentation.zoneID = zone.zoneID(in: ground)
+                    presentation.zoneID = zone.zoneID(in: context)
                 }
                 return RecordResult.record(
                     try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
@@ -96,26 +86,27 @@ extension CloudKitEmulator {
             }
             var page = RecordPage(records: records)
             if found.count > limit {
-                page.continuationMarker = ContinuationMarker(query: queryPrint, position: found[limit - 1].position)
-                    .text(salt: tokenKey.salt)
+                page.continuationMarker = ContinuationMarker(
+                    query: queryFingerprint,
+                    position: found[limit - 1].position
+                )
+                .text(salt: emulator.tokenKey.salt)
             }
             if getCurrentSyncToken, let zone = zones.first, !isZoneWide {
-                page.syncToken = syncToken(of: zone, in: ground)
+                page.syncToken = context.syncToken(of: zone)
             }
             return page
         }
     }
 
-    /// How SQLite means to answer a query: the lines of its plan, and whether the records come in order.
+    /// How SQLite answers a query: the lines of its plan, and whether the records come in order.
     func explain(
         _ query: RecordQuery,
-        in address: DatabaseAddress,
-        zoneID: ZoneID? = nil,
-        as caller: Caller
+        zoneID: ZoneID? = nil
     ) throws(EmulatorError) -> (steps: [String], streams: Bool) {
-        try read(address, as: caller) { db, ground in
-            let zone = try zone(zoneID, of: ground, in: db)
-            guard let type = try schemas.schema(of: ground.container, in: db)[query.recordType] else {
+        try read { context in
+            let zone = try context.zone(zoneID)
+            guard let type = try context.schema()[query.recordType] else {
                 return ([], false)
             }
             let plan = try QueryPlan(
@@ -123,25 +114,28 @@ extension CloudKitEmulator {
                 sorts: try QueryOrder(query.sorts, of: type),
                 type: type,
                 zones: [zone.id],
-                db: db
+                db: context.db
             )
             let (sql, arguments) = plan.access.recordsStatement(zones: [zone.id])
-            let rows = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
+            let rows = try Row.fetchAll(context.db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
             return (rows.map { $0["detail"] }, plan.streams)
         }
     }
 
     /// What a marker is bound to: the query, the zones and the database.
-    private func queryPrint(of query: RecordQuery, zones: [ZoneRow], in ground: Ground) throws -> UInt64 {
-        let salt = zones.reduce(UInt64(ground.database)) { ($0 &+ UInt64($1.id)) &* 31 }
+    private func queryFingerprint(of query: RecordQuery, zones: [ZoneRow], in context: DatabaseContext) throws -> UInt64
+    {
+        let salt = zones.reduce(UInt64(context.databaseID)) { ($0 &+ UInt64($1.id)) &* 31 }
         return fingerprint(try JSONWriter.bytes(of: query), salt: salt)
     }
 
-    private func start(_ marker: String?, print queryPrint: UInt64, keys: Int) throws(EmulatorError) -> QueryPosition? {
+    private func start(_ marker: String?, print queryFingerprint: UInt64, keys: Int) throws(EmulatorError)
+        -> QueryPosition?
+    {
         guard let marker else { return nil }
         guard
-            let marker = ContinuationMarker(marker, salt: tokenKey.salt),
-            marker.query == queryPrint,
+            let marker = ContinuationMarker(marker, salt: emulator.tokenKey.salt),
+            marker.query == queryFingerprint,
             marker.position.keys.count == keys
         else {
             throw .badRequest("Invalid continuation marker")

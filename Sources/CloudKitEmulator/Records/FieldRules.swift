@@ -12,7 +12,7 @@ import StreamingJSON
 /// The service infers strings, numbers, objects and lists that come without a type, and takes the type's word otherwise.
 /// The texts of refusals are recorded ones.
 struct FieldRules {
-    let ground: Ground
+    let context: DatabaseContext
     let zone: ZoneRow
     let limits: EmulatorConfiguration.Limits
 
@@ -51,7 +51,7 @@ struct FieldRules {
         case .unknown(let tag, let json):
             value = try inferred(json, tag: tag, known: known)
         case .encrypted(let inner):
-            guard ground.address.scope != .public else {
+            guard context.address.scope != .public else {
                 throw .badRequest("encrypted fields are not supported in the public database")
             }
             if let known, !known.isEncrypted {
@@ -182,7 +182,7 @@ struct FieldRules {
             recordName: reference.recordName,
             action: reference.action,
             zoneID: zone.isDefault
-                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zone.ownerRecordName(in: ground))
+                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zone.ownerRecordName(in: context))
         )
     }
 }

@@ -2,23 +2,22 @@ public import CloudKitModel
 import GRDB
 import StreamingJSON
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Creates, changes and deletes records of one zone (`records/modify`).
     ///
     /// The operations are applied in order, in one transaction. Unless the batch is atomic, each stands on its own: one
     /// that is refused is a failure at its place in the reply, and changes nothing.
     ///
     /// ```swift
-    /// try emulator.modifyRecords([
+    /// try emulator.request(in: notes, as: .user(user)).modifyRecords([
     ///     RecordOperation(.create, record: Record(recordType: "Note", recordName: "A", fields: ["title": "Milk"])),
     ///     RecordOperation(.update, record: Record(recordName: "B", recordChangeTag: "old")),
-    /// ], in: notes, as: .user(user))
+    /// ])
     /// // [.record(A, change tag "1"), .failure(CONFLICT, "client oplock error updating record")]
     /// ```
     ///
     /// - Parameters:
     ///   - operations: At most 200, and at most one on each record.
-    ///   - address: The database.
     ///   - zoneID: The zone of all the records; a zone within a record is ignored, as the service does. Default: the
     ///     default zone.
     ///   - atomic: Whether one failure undoes all. Only custom zones support it; what an absent value means, and what
@@ -26,48 +25,45 @@ extension CloudKitEmulator {
     ///   - desiredKeys: The fields that the reply shows; `nil` for all. An operation's own list takes precedence.
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
-    ///   - caller: Who asks.
     /// - Returns: One result for each operation, in order.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
     ///   `AUTHENTICATION_REQUIRED`, and `ATOMIC_ERROR` where the configuration wants it so.
     public func modifyRecords(
         _ operations: [RecordOperation],
-        in address: DatabaseAddress,
         zoneID: ZoneID? = nil,
         atomic: Bool? = nil,
         desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false,
-        getCurrentSyncToken: Bool = false,
-        as caller: Caller
+        getCurrentSyncToken: Bool = false
     ) throws -> RecordPage {
-        try authorize(caller, on: address.scope)
         try checkBatch(operations)
         try checkTypes(of: operations)
-        try makeUserRecords(named: operations.compactMap(\.record.recordName), in: address, as: caller)
+        try makeUserRecords(named: operations.compactMap(\.record.recordName))
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {
             let results: [RecordResult]
         }
         do {
-            return try writeUnwrapped(address, as: caller) { db, ground in
-                let zone = try zone(zoneID, of: ground, in: db)
+            return try writeUnwrapped { context in
+                let zone = try context.zone(zoneID)
                 let isAtomic = try isAtomic(atomic, in: zone)
-                let writer = try RecordWriter(self, ground, zone, db)
+                let writer = try RecordWriter(context, zone)
                 var results: [RecordResult] = []
                 results.reserveCapacity(operations.count)
                 for operation in operations where operation.makesRecord {
-                    if let name = operation.record.recordName { writer.coming.insert(name) }
+                    if let name = operation.record.recordName { writer.pendingNames.insert(name) }
                 }
                 for operation in operations {
-                    if let name = operation.record.recordName { writer.coming.remove(name) }
+                    let name = operation.record.recordName
+                    if let name { writer.pendingNames.remove(name) }
                     let presentation = presentation(
                         desiredKeys: operation.desiredKeysInAnyPlace ?? desiredKeys,
-                        numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings,
-                        user: writer.user
+                        numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings
                     )
                     results.append(
-                        try result(named: operation.record.recordName) {
-                            try apply(operation, to: zone, with: writer, presentation: presentation, db)
+                        try itemResult(failure: { .failure(RecordError(recordName: name, response: $0)) }) {
+                            try itemFault?.check(name)
+                            return .record(try apply(operation, to: zone, with: writer, presentation: presentation))
                         }
                     )
                 }
@@ -75,7 +71,7 @@ extension CloudKitEmulator {
                 try writer.finish()
                 return RecordPage(
                     records: results,
-                    syncToken: getCurrentSyncToken ? syncToken(of: writer.zone, in: ground) : nil
+                    syncToken: getCurrentSyncToken ? context.syncToken(of: writer.zone) : nil
                 )
             }
         } catch let failure as AtomicFailure {
@@ -94,7 +90,7 @@ extension CloudKitEmulator {
             throw .badRequest("a request has at most \(limit) operations, not \(operations.count)")
         }
         var names = Set<String>(minimumCapacity: operations.count)
-        for operation in operations { _ = try Demand(operation.operationType) }
+        for operation in operations { _ = try OperationRequirements(operation.operationType) }
         for name in operations.lazy.compactMap(\.record.recordName) where !names.insert(name).inserted {
             throw .badRequest("more than one operation on record '\(name)'")
         }
@@ -121,7 +117,7 @@ extension CloudKitEmulator {
     // MARK: One operation
 
     /// What an operation asks for, apart from the record: the table of seven operation types in two questions.
-    private struct Demand {
+    private struct OperationRequirements {
         /// What must be there.
         enum Presence {
             case missing
@@ -152,57 +148,60 @@ extension CloudKitEmulator {
         _ operation: RecordOperation,
         to zone: ZoneRow,
         with writer: RecordWriter,
-        presentation: RecordPresentation,
-        _ db: Database
+        presentation: RecordPresentation
     ) throws -> Record {
-        let demand = try Demand(operation.operationType)
+        let requirements = try OperationRequirements(operation.operationType)
         let request = operation.record
-        if request.recordName == nil, demand.deletes || demand.presence == .present {
+        if request.recordName == nil, requirements.deletes || requirements.presence == .present {
             throw EmulatorError.badRequest("recordName is required")
         }
         let name = try request.recordName ?? writer.recordName(ofUploadsFor: request) ?? identifiers.uuid()
-        let row = try RecordRow.fetch(name, in: zone, db)
+        let row = try RecordRow.fetch(name, in: zone, writer.db)
         guard request.recordType != Record.misspelledShareType else {
             throw EmulatorError(
                 configuration.unsettled.shareOfMissingRecord,
                 "Cannot share - no such record exists to share"
             )
         }
-        let existing = try writer.seen(row, createsOtherwise: demand.presence != .present && !demand.deletes)
+        let existing = try writer.seen(
+            row,
+            createsOtherwise: requirements.presence != .present && !requirements.deletes
+        )
         let isShare = operation.isAboutShare(over: existing, schema: writer.schema)
-        try check(demand, request, existing)
+        try check(requirements, request, existing)
         try checkUserRecord(
             request,
             over: existing.flatMap { writer.schema.name(of: $0.type) },
-            deletes: demand.deletes,
-            in: writer.ground.address
+            deletes: requirements.deletes
         )
-        try checkPermission(writer.ground, user: writer.user, existing: existing)
+        try checkPermission(existing)
 
-        if demand.deletes {
+        if requirements.deletes {
             guard let existing else { return Record(recordName: name, isDeleted: true) }
             try writer.checkDeletion(of: existing, isShare: isShare)
             if isShare { try writer.deleteShare(existing) } else { _ = try writer.delete(existing) }
             return Record(recordName: existing.name, isDeleted: true)
         }
-        guard existing != nil || isValidName(name) else {
+        guard existing != nil || configuration.limits.allowsName(name) else {
             throw EmulatorError.badRequest("'\(name)' is not a valid record name")
         }
         if let existing { try writer.checkChange(of: existing, isShare: isShare) }
         let saved =
             if isShare {
-                try writer.saveShare(request, as: name, over: row, replacesAll: demand.replacesAll)
+                try writer.saveShare(request, as: name, over: row, replacesAll: requirements.replacesAll)
             } else {
-                try writer.save(request, as: name, over: row, replacesAll: demand.replacesAll)
+                try writer.save(request, as: name, over: row, replacesAll: requirements.replacesAll)
             }
         return try presentation.record(saved.row, content: saved.content, schema: writer.schema)
     }
 
     /// The rules of existence and change tag (section "Modifying records": create, update, replace, delete and their
     /// forced forms).
-    private func check(_ demand: Demand, _ request: Record, _ existing: RecordRow?) throws(EmulatorError) {
+    private func check(_ requirements: OperationRequirements, _ request: Record, _ existing: RecordRow?)
+        throws(EmulatorError)
+    {
         let unsettled = configuration.unsettled
-        switch demand.presence {
+        switch requirements.presence {
         case .missing:
             guard existing == nil else {
                 throw EmulatorError(
@@ -215,7 +214,7 @@ extension CloudKitEmulator {
                 throw EmulatorError(.notFound, "recordChangeTag specified, but record not found")
             }
         case .present:
-            let rule = demand.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
+            let rule = requirements.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
             if request.recordChangeTag == nil, rule == .refused {
                 throw .badRequest("recordChangeTag is required; the forced operation does without")
             }
@@ -230,7 +229,7 @@ extension CloudKitEmulator {
                 throw EmulatorError(.conflict, "client oplock error updating record")
             }
         case .either:
-            if demand.deletes, existing == nil, !unsettled.forceDeleteOfMissingSucceeds {
+            if requirements.deletes, existing == nil, !unsettled.forceDeleteOfMissingSucceeds {
                 throw EmulatorError(.notFound, "Record not found")
             }
         }
@@ -238,34 +237,14 @@ extension CloudKitEmulator {
 
     /// The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`. Private
     /// databases are their owner's.
-    private func checkPermission(
-        _ ground: Ground,
-        user: String?,
-        existing: RecordRow?
-    ) throws(EmulatorError) {
-        guard ground.address.scope == .public else { return }
+    private func checkPermission(_ existing: RecordRow?) throws(EmulatorError) {
+        guard database.scope == .public else { return }
         if let existing {
             guard let user, user == existing.creator else {
                 throw EmulatorError(.accessDenied, "WRITE operation not permitted")
             }
         } else if user == nil {
             throw EmulatorError(.accessDenied, "CREATE operation not permitted")
-        }
-    }
-
-    /// Turns a refusal within `body` into the record's error.
-    func result(named name: String?, _ body: () throws -> Record) throws -> RecordResult {
-        do {
-            return .record(try body())
-        } catch let error as EmulatorError {
-            return .failure(
-                RecordError(
-                    recordName: name,
-                    serverErrorCode: error.serverErrorCode,
-                    reason: error.reason,
-                    retryAfter: error.retryAfter
-                )
-            )
         }
     }
 }

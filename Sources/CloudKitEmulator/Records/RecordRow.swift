@@ -162,13 +162,12 @@ extension Record {
     }
 }
 
-extension CloudKitEmulator {
-    /// How the records of a reply are to look.
+extension RequestContext {
+    /// How the records of a reply look.
     func presentation(
         desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false,
-        zoneID: ZoneID? = nil,
-        user: String?
+        zoneID: ZoneID? = nil
     ) -> RecordPresentation {
         RecordPresentation(
             desiredKeys: desiredKeys.map(Set.init),
@@ -177,12 +176,12 @@ extension CloudKitEmulator {
             assetLinks: assetLinks,
             zoneID: zoneID,
             user: user,
-            isForWriting: Self.repliesAreWritten
+            form: replyForm
         )
     }
 }
 
-/// How the records of a reply are to look.
+/// How the records of a reply look.
 struct RecordPresentation {
     var desiredKeys: Set<String>?
     var numbersAsStrings: Bool
@@ -192,9 +191,7 @@ struct RecordPresentation {
     var zoneID: ZoneID?
     /// Who looks at the records.
     var user: String?
-    /// Whether records are only going to be written. Then those whose content is wanted as it is stored are not taken apart: they have
-    /// it as ``Record/spelledContent``.
-    var isForWriting: Bool
+    var form: RequestContext.ReplyForm
 
     /// The record of a reply.
     func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
@@ -225,7 +222,9 @@ struct RecordPresentation {
 
     /// The content as it is stored, where the reply has it so.
     private func spelledContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
-        guard isForWriting, desiredKeys == nil, !numbersAsStrings, !schema.isTranslated(row.type) else { return nil }
+        guard form == .written, desiredKeys == nil, !numbersAsStrings, !schema.isTranslated(row.type) else {
+            return nil
+        }
         return row.body
     }
 

@@ -12,9 +12,8 @@ import GRDB
 ///
 /// Whatever can be refused is refused before the first row is written, so an operation that throws has changed nothing.
 final class RecordWriter {
-    let emulator: CloudKitEmulator
+    let context: DatabaseContext
     let db: Database
-    let ground: Ground
     let now: Int64
     /// The user record name of the caller, and its row.
     let user: String?
@@ -32,16 +31,16 @@ final class RecordWriter {
     private(set) var written: [String: String?] = [:]
     /// What happened so far, for the subscriptions of the database; nothing is kept where there is none.
     private var events: [RecordEvent] = []
-    private let announcement: Announcement?
-    /// The names of records that later operations of the batch will make: `VALIDATE` may refer to them.
-    var coming: Set<String> = []
+    private let fanout: PushFanout?
+    /// The names of records that later operations of the batch will create: `VALIDATE` may refer to them.
+    var pendingNames: Set<String> = []
 
-    init(_ emulator: CloudKitEmulator, _ ground: Ground, _ zone: ZoneRow, _ db: Database) throws {
-        self.emulator = emulator
+    init(_ context: DatabaseContext, _ zone: ZoneRow) throws {
+        self.context = context
+        let db = context.db
         self.db = db
-        self.ground = ground
-        now = emulator.now
-        user = ground.caller.userRecordName
+        now = context.now
+        user = context.user
         userID = try user.map { user in
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO identity (name) VALUES (?)").execute(arguments: [user])
             return try Int64.fetchOne(
@@ -49,23 +48,23 @@ final class RecordWriter {
                 arguments: [user]
             ) ?? 0
         }
-        schema = try emulator.schemas.schema(of: ground.container, in: db)
-        rules = FieldRules(ground: ground, zone: zone, limits: emulator.configuration.limits)
+        schema = try context.schema()
+        rules = FieldRules(context: context, zone: zone, limits: context.configuration.limits)
         self.zone = zone
-        access = try emulator.sharedAccess(to: [zone], in: ground, db)
+        access = try context.sharedAccess(to: [zone])
         hasShares = try !zone.isDefault && ShareRow.exists(inZone: zone.id, db)
-        announcement = try Announcement(emulator, of: zone, in: ground, db)
+        fanout = try PushFanout(for: zone, in: context)
     }
 
     /// Gives the zone, if it changed, its place in the database's feed, and tells those who subscribed.
     func finish() throws {
         guard isZoneChanged else { return }
-        try emulator.noteChange(of: zone, in: ground, db)
-        try announcement?.announce(events, schema: schema)
+        try context.noteChange(of: zone)
+        try fanout?.send(events, schema: schema)
     }
 
     private func note(_ kind: Subscription.Event, _ row: RecordRow, _ content: Record) {
-        if announcement != nil { events.append(RecordEvent(kind: kind, row: row, content: content)) }
+        if fanout != nil { events.append(RecordEvent(kind: kind, row: row, content: content)) }
     }
 
     /// The next number in the zone's count of writes.
@@ -112,10 +111,10 @@ extension RecordWriter {
         let links = links(of: draft.content)
         try check(links, of: present?.id, as: name)
         let body = try RecordRow.body(of: draft.content)
-        let (size, limit) = (draft.content.sizeWithoutAssets, emulator.configuration.limits.recordSize)
+        let (size, limit) = (draft.content.sizeWithoutAssets, context.configuration.limits.recordSize)
         guard size <= limit else {
             throw EmulatorError(
-                emulator.configuration.unsettled.oversizedRecord,
+                context.configuration.unsettled.oversizedRecord,
                 "record '\(name)' has \(size) bytes; at most \(limit) are allowed"
             )
         }
@@ -206,15 +205,15 @@ extension RecordWriter {
         type: String,
         replacesAll: Bool
     ) throws(EmulatorError) -> Draft {
-        let limits = emulator.configuration.limits
+        let limits = context.configuration.limits
         let known = schema[type]?.fields
-        let extendsSchema = emulator.writesExtendSchema(of: ground.address.environment)
+        let extendsSchema = context.writesExtendSchema
         guard known != nil || extendsSchema || FieldRules.isSystemType(type) else { throw .notDeployed(type: type) }
         var draft = Draft(content: Record(recordName: nil))
         draft.content.parent = request.parent ?? (replacesAll ? nil : old?.parent)
         draft.content.share = old?.share
         draft.content.shortGUID =
-            old?.shortGUID ?? (request.createShortGUID == true ? emulator.identifiers.shortGUID() : nil)
+            old?.shortGUID ?? (request.createShortGUID == true ? context.identifiers.shortGUID() : nil)
         if let old {
             draft.content.fields = old.fields
             if replacesAll {
@@ -251,7 +250,7 @@ extension RecordWriter {
         if isNewType {
             try db.execute(
                 sql: "INSERT INTO record_type (container, name) VALUES (?, ?)",
-                arguments: [ground.container, type]
+                arguments: [context.containerID, type]
             )
             schema.insert(Schema.RecordType(id: db.lastInsertedRowID, name: type))
         }
@@ -265,7 +264,7 @@ extension RecordWriter {
             )
             let field = Schema.Field(id: db.lastInsertedRowID, name: name, kind: kind)
             schema.insert(field, in: type)
-            if !isNewType { try field.indexAbsence(inRecordsOf: recordType, container: ground.container, db) }
+            if !isNewType { try field.indexAbsence(inRecordsOf: recordType, container: context.containerID, db) }
         }
         return schema[type] ?? recordType
     }
@@ -414,7 +413,7 @@ extension RecordWriter {
         for link in links {
             switch link.action {
             case .validate:
-                if link.name == name || coming.contains(link.name) { continue }
+                if link.name == name || pendingNames.contains(link.name) { continue }
                 let target = try Row.fetchOne(
                     db.cachedStatement(sql: "SELECT 1 FROM record WHERE zone = ? AND name = ? AND deleted = 0"),
                     arguments: [link.zone, link.name]
@@ -426,7 +425,7 @@ extension RecordWriter {
                     )
                 }
             case .deleteSelf:
-                let limit = emulator.configuration.limits.deleteSelfReferencesPerTarget
+                let limit = context.configuration.limits.deleteSelfReferencesPerTarget
                 let others = try Int.fetchOne(
                     db.cachedStatement(
                         sql: """
@@ -527,12 +526,12 @@ extension RecordWriter {
     }
 }
 
-extension CloudKitEmulator {
+extension DatabaseContext {
     /// Removes all records of a zone, without a trace in its feed: the zone goes as a whole.
-    func eraseRecords(of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
-        try eraseShares(of: zone, in: ground, db)
-        try eraseAssets(of: zone, db)
-        let schema = try schemas.schema(of: ground.container, in: db)
+    func eraseRecords(of zone: ZoneRow) throws {
+        try eraseShares(of: zone)
+        try eraseAssets(of: zone)
+        let schema = try schema()
         for field in schema.types.values.flatMap(\.fields.values) {
             try db.execute(sql: "DELETE FROM entry WHERE field = ? AND zone = ?", arguments: [field.id, zone.id])
             try db.execute(sql: "DELETE FROM place WHERE field = ? AND zone = ?", arguments: [field.id, zone.id])

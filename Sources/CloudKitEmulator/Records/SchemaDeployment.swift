@@ -43,7 +43,7 @@ extension CloudKitEmulator {
     /// same schema does nothing.
     ///
     /// ```swift
-    /// _ = try emulator.modifyRecords([create], in: DatabaseAddress("iCloud.com.example", .development, .public), as: user)
+    /// try emulator.request(in: DatabaseAddress("iCloud.com.example", .development, .public), as: user).modifyRecords([create])
     /// try emulator.deploySchema(of: "iCloud.com.example")
     /// // SchemaDeployment(recordTypes: ["Note"], fields: [Note.title STRING])
     /// ```
@@ -87,14 +87,15 @@ extension CloudKitEmulator {
 
     /// The row number of a container's environment.
     private func containerID(_ container: String, _ environment: ContainerEnvironment, _ db: Database) throws -> Int64 {
-        let address = DatabaseAddress(container, environment, .public)
-        let ground = try ground(address, as: .anonymous, in: db) ?? makeGround(address, as: .anonymous, in: db)
-        return ground.container
+        let request = RequestContext(self, DatabaseAddress(container, environment, .public), .anonymous)
+        return try (DatabaseContext(request, db) ?? .create(request, db)).containerID
     }
+}
 
-    /// Whether writes may add record types and fields to an environment's schema.
-    func writesExtendSchema(of environment: ContainerEnvironment) -> Bool {
-        environment == .development || configuration.productionSchema == .extendedByWrites
+extension DatabaseContext {
+    /// Whether writes may add record types and fields to the schema.
+    var writesExtendSchema: Bool {
+        address.environment == .development || configuration.productionSchema == .extendedByWrites
     }
 }
 

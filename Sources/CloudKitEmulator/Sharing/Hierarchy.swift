@@ -128,10 +128,10 @@ struct SharedAccess {
     }
 }
 
-extension CloudKitEmulator {
+extension DatabaseContext {
     /// What restricts a caller to parts of zones: `nil` in databases that are wholly the caller's to see.
-    func sharedAccess(to zones: [ZoneRow], in ground: Ground, _ db: Database) throws -> SharedAccess? {
-        guard ground.address.scope == .shared, let user = ground.caller.userRecordName else { return nil }
+    func sharedAccess(to zones: [ZoneRow]) throws -> SharedAccess? {
+        guard address.scope == .shared, let user else { return nil }
         return try SharedAccess(user: user, zones: zones, db)
     }
 }

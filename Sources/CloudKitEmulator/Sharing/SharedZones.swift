@@ -2,13 +2,13 @@ import CloudKitModel
 import GRDB
 
 /// The zones of shared databases: other people's zones, in which the caller accepted a share.
-extension CloudKitEmulator {
+extension DatabaseContext {
     private static let columns = """
         zone.id, shared_zone.name, zone.sequence, shared_zone.database_sequence, shared_zone.deleted, shared_zone.owner
         """
 
     /// A zone that somebody shares with the caller.
-    func sharedZone(_ zoneID: ZoneID, owner: String, of ground: Ground, in db: Database) throws -> ZoneRow? {
+    func sharedZone(_ zoneID: ZoneID, owner: String) throws -> ZoneRow? {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -17,12 +17,12 @@ extension CloudKitEmulator {
                         AND shared_zone.deleted = 0
                     """
             ),
-            arguments: [ground.database, zoneID.zoneName, owner]
+            arguments: [databaseID, zoneID.zoneName, owner]
         ).map(ZoneRow.init)
     }
 
     /// Every zone that somebody shares with the caller, as the zones were made.
-    func sharedZones(of ground: Ground, in db: Database) throws -> [ZoneRow] {
+    func sharedZones() throws -> [ZoneRow] {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
@@ -30,7 +30,7 @@ extension CloudKitEmulator {
                     WHERE shared_zone.database = ? AND shared_zone.deleted = 0 ORDER BY zone.id
                     """
             ),
-            arguments: [ground.database]
+            arguments: [databaseID]
         ).map(ZoneRow.init)
     }
 
@@ -38,9 +38,7 @@ extension CloudKitEmulator {
     /// them.
     func changedSharedZones(
         since position: Int64,
-        limit: Int,
-        in ground: Ground,
-        _ db: Database
+        limit: Int
     ) throws -> [ZoneRow] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -53,65 +51,65 @@ extension CloudKitEmulator {
                     ORDER BY shared_zone.database_sequence LIMIT ?
                     """
             ),
-            arguments: [ground.database, position, position > 0, limit]
+            arguments: [databaseID, position, position > 0, limit]
         ).map(ZoneRow.init)
     }
 
     /// Gives the feeds of all shared databases that show a zone their next number.
-    func noteChangeForParticipants(of zone: ZoneRow, _ db: Database) throws {
+    func noteChangeForParticipants(of zone: ZoneRow) throws {
         guard !zone.isDefault else { return }
         let databases = try Int64.fetchAll(
             db.cachedStatement(sql: "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0"),
             arguments: [zone.id]
         )
-        for database in databases { try touch(zone.id, inShared: database, db) }
+        for database in databases { try touch(zone.id, inShared: database) }
     }
 
     /// Puts a zone into a participant's shared database.
-    func show(_ zone: ZoneRow, owner: String, to user: String, container: Int64, _ db: Database) throws {
-        let key = Ground.ownerKey(of: .shared, for: .user(user))
+    func show(_ zone: ZoneRow, owner: String, to user: String) throws {
+        let key = Self.ownerKey(of: .shared, for: user)
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO database (container, owner) VALUES (?, ?)")
-            .execute(arguments: [container, key])
+            .execute(arguments: [containerID, key])
         // A zone of that name which is not shared any more leaves the feed: this one takes its place.
         try db.cachedStatement(
             sql: """
                 DELETE FROM shared_zone WHERE name = ? AND owner = ? AND deleted = 1
                     AND database = (SELECT id FROM database WHERE container = ? AND owner = ?)
                 """
-        ).execute(arguments: [zone.name, owner, container, key])
+        ).execute(arguments: [zone.name, owner, containerID, key])
         try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO shared_zone (database, zone, name, owner, database_sequence)
                 SELECT id, ?, ?, ?, 0 FROM database WHERE container = ? AND owner = ?
                 """
-        ).execute(arguments: [zone.id, zone.name, owner, container, key])
+        ).execute(arguments: [zone.id, zone.name, owner, containerID, key])
     }
 
     /// Takes a zone out of a participant's shared database, unless they see something else in it.
-    func hide(_ zone: Int64, from user: String, container: Int64, _ db: Database) throws {
+    func hide(_ zone: Int64, from user: String) throws {
         let other = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND ended IS NULL"),
             arguments: [user, zone]
         )
         let database = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM database WHERE container = ? AND owner = ?"),
-            arguments: [container, Ground.ownerKey(of: .shared, for: .user(user))]
+            arguments: [containerID, Self.ownerKey(of: .shared, for: user)]
         )
         guard other == nil, let database else { return }
         try db.cachedStatement(sql: "UPDATE shared_zone SET deleted = 1 WHERE database = ? AND zone = ?")
             .execute(arguments: [database, zone])
-        try touch(zone, inShared: database, db)
+        try touch(zone, inShared: database)
     }
 
     /// Removes everything that is shared of a zone which goes as a whole.
-    func eraseShares(of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
+    func eraseShares(of zone: ZoneRow) throws {
         let users = try String.fetchAll(
             db,
             sql: "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL",
             arguments: [zone.id]
         )
         try db.execute(sql: "DELETE FROM participation WHERE zone = ?", arguments: [zone.id])
-        for user in users { try hide(zone.id, from: user, container: ground.container, db) }
+        for user in users { try hide(zone.id, from: user) }
         try db.execute(
             sql: "DELETE FROM share_member WHERE record IN (SELECT id FROM record WHERE zone = ?)",
             arguments: [zone.id]
@@ -120,7 +118,7 @@ extension CloudKitEmulator {
         try db.execute(sql: "DELETE FROM parent_link WHERE zone = ?", arguments: [zone.id])
     }
 
-    private func touch(_ zone: Int64, inShared database: Int64, _ db: Database) throws {
+    private func touch(_ zone: Int64, inShared database: Int64) throws {
         try db.cachedStatement(sql: "UPDATE database SET sequence = sequence + 1 WHERE id = ?")
             .execute(arguments: [database])
         try db.cachedStatement(
@@ -140,8 +138,7 @@ extension CloudKitEmulator {
         of zone: ZoneRow,
         user: String,
         types: [Int64]?,
-        limit: Int,
-        _ db: Database
+        limit: Int
     ) throws -> [(row: RecordRow, position: Int64, isGone: Bool)] {
         let condition =
             types.map { " AND (gone OR record.type IN (\($0.map(String.init).joined(separator: ","))))" } ?? ""

@@ -41,9 +41,8 @@ extension RecordWriter {
         let wanted = try ShareTerms(
             request,
             over: old,
-            owner: zone.ownerRecordName(in: ground),
-            emulator: emulator,
-            db
+            owner: zone.ownerRecordName(in: context),
+            in: context
         )
         let saved = try save(request, as: name, over: present, replacesAll: replacesAll) { content in
             content.take(wanted, from: old)
@@ -57,18 +56,18 @@ extension RecordWriter {
         as name: String,
         over existing: RecordRow?
     ) throws -> (row: RecordRow, content: Record) {
-        guard ground.address.scope != .shared else {
+        guard context.address.scope != .shared else {
             throw EmulatorError(.accessDenied, "CREATE operation not permitted")
         }
-        guard ground.address.scope == .private, !zone.isDefault else {
+        guard context.address.scope == .private, !zone.isDefault else {
             // Native: shares live in custom zones of private databases.
             throw EmulatorError.badRequest("Cannot share - records of zone '\(zone.name)' cannot be shared")
         }
         let root = try root(of: request, named: name)
-        let wanted = try ShareTerms(request, over: nil, owner: ground.ownerRecordName, emulator: emulator, db)
+        let wanted = try ShareTerms(request, over: nil, owner: context.ownerRecordName, in: context)
         let rootContent = try root?.content()
-        let shortGUID = rootContent?.shortGUID ?? emulator.identifiers.shortGUID()
-        let reference = Reference(recordName: name, zoneID: zone.zoneID(in: ground))
+        let shortGUID = rootContent?.shortGUID ?? context.identifiers.shortGUID()
+        let reference = Reference(recordName: name, zoneID: zone.zoneID(in: context))
 
         let saved = try save(request, as: name, over: existing, replacesAll: true) { content in
             content.take(wanted, from: nil)
@@ -78,7 +77,7 @@ extension RecordWriter {
         }
         try db.execute(
             sql: "INSERT INTO share (container, zone, name, root, short_guid) VALUES (?, ?, ?, ?, ?)",
-            arguments: [ground.container, zone.id, name, root?.name, shortGUID]
+            arguments: [context.containerID, zone.id, name, root?.name, shortGUID]
         )
         let share = db.lastInsertedRowID
         hasShares = true
@@ -105,7 +104,7 @@ extension RecordWriter {
         guard let version = request.forRecord, let rootName = version.recordName else {
             guard name == Record.zoneShareName else {
                 throw EmulatorError(
-                    emulator.configuration.unsettled.shareOfMissingRecord,
+                    context.configuration.unsettled.shareOfMissingRecord,
                     "Cannot share - no such record exists to share"
                 )
             }
@@ -116,7 +115,7 @@ extension RecordWriter {
         }
         guard let root = try RecordRow.fetch(rootName, in: zone, db), !root.isDeleted else {
             throw EmulatorError(
-                emulator.configuration.unsettled.shareOfMissingRecord,
+                context.configuration.unsettled.shareOfMissingRecord,
                 "Cannot share - no such record exists to share"
             )
         }
@@ -181,7 +180,7 @@ extension RecordWriter {
             sql: "UPDATE participation SET ended = ? WHERE share = ? AND user = ? AND ended IS NULL",
             arguments: [zone.sequence, share.id, user]
         )
-        try emulator.hide(zone.id, from: user, container: ground.container, db)
+        try context.hide(zone.id, from: user)
     }
 }
 
@@ -194,7 +193,7 @@ extension RecordWriter {
             _ = try delete(row)
             return
         }
-        guard ground.address.scope == .shared, let user else {
+        guard context.address.scope == .shared, let user else {
             _ = try delete(row)
             return
         }
@@ -256,18 +255,17 @@ struct ShareTerms {
         _ request: Record,
         over old: Record?,
         owner: String,
-        emulator: CloudKitEmulator,
-        _ db: Database
+        in context: DatabaseContext
     ) throws {
         publicPermission = request.publicPermission ?? old?.publicPermission ?? SharePermission.none
         guard publicPermission.isOneThatCanBeGiven else {
             throw EmulatorError.badRequest("'\(publicPermission)' is no publicPermission")
         }
         let present = old?.participants ?? []
-        let person = try Person.fetch(owner, db)
+        let person = try Person.fetch(owner, context.db)
         var ownerEntry =
             present.first { $0.type == .owner }
-            ?? Participant(participantID: emulator.identifiers.uuid())
+            ?? Participant(participantID: context.identifiers.uuid())
         ownerEntry.type = .owner
         ownerEntry.acceptanceStatus = .accepted
         ownerEntry.permission = .readWrite
@@ -281,9 +279,9 @@ struct ShareTerms {
             guard participant.acceptanceStatus != .removed else { continue }
             // Who came by the public link goes with it.
             if participant.type == .publicUser, publicPermission == .none { continue }
-            try add(participant, over: present, emulator: emulator, db)
+            try add(participant, over: present, in: context)
         }
-        let limit = emulator.configuration.limits.participantsPerShare
+        let limit = context.configuration.limits.participantsPerShare
         guard participants.count <= limit else {
             throw EmulatorError.badRequest("a share has at most \(limit) participants, not \(participants.count)")
         }
@@ -292,8 +290,7 @@ struct ShareTerms {
     private mutating func add(
         _ participant: Participant,
         over present: [Participant],
-        emulator: CloudKitEmulator,
-        _ db: Database
+        in context: DatabaseContext
     ) throws {
         let lookup = participant.userIdentity?.lookup
         let known = present.first { $0.isSame(as: participant) }
@@ -302,9 +299,9 @@ struct ShareTerms {
                 "a participant needs a userIdentity with a lookupInfo or a userRecordName"
             )
         }
-        var entry = known ?? Participant(participantID: emulator.identifiers.uuid())
+        var entry = known ?? Participant(participantID: context.identifiers.uuid())
         if known == nil {
-            let person = try lookup.flatMap { try Person.find($0, db) }
+            let person = try lookup.flatMap { try Person.find($0, context.db) }
             entry.userIdentity = person?.identity(foundBy: lookup) ?? UserIdentity(lookupInfo: lookup)
             // Whether people accepted is theirs to say.
             entry.acceptanceStatus = .invited

@@ -1,35 +1,28 @@
 public import CloudKitModel
 import GRDB
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Tells what stands behind the short names of shares (`records/resolve`).
     ///
     /// Whoever has the name of a public share may ask, signed in or not (recorded). Of another share its owner and those
     /// who are invited may.
     ///
     /// ```swift
-    /// try emulator.resolveShares([ShortGUID("0NEa3AEPXwK71VM4gHFnvh2kw")], in: address, as: .user(ben))
+    /// try emulator.request(in: publicDatabase, as: .user(ben)).resolveShares([ShortGUID("0NEa3AEPXwK71VM4gHFnvh2kw")])
     /// // [.share(databaseScope "SHARED", participantStatus "INVITED", …)]
     /// ```
     ///
-    /// - Parameters:
-    ///   - shortGUIDs: The short names; at most 200.
-    ///   - address: The container's public database.
-    ///   - caller: Who asks.
+    /// - Parameter shortGUIDs: The short names; at most 200.
     /// - Returns: One result for each name, in order. Somebody who may be meant by an invitation to an address that
     ///   nobody is known by gets these invitations in `potentialMatchList`, and nothing of the share.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database and for too many names.
-    public func resolveShares(
-        _ shortGUIDs: [ShortGUID],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [ShareResult] {
-        try checkShortGUIDs(shortGUIDs, in: address)
-        return try read(address, as: caller) { db, ground in
+    public func resolveShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
+        try checkShortGUIDs(shortGUIDs)
+        return try read { context in
             try shortGUIDs.map { shortGUID in
-                try result(for: shortGUID) {
-                    let share = try SharedRecord(shortGUID, container: ground.container, self, db)
-                    return try description(of: share, for: caller, asked: shortGUID, in: ground, db)
+                try itemResult(failure: { .failure(ShareError(shortGUID: shortGUID, response: $0)) }) {
+                    let share = try SharedRecord(shortGUID, in: context)
+                    return .share(try context.description(of: share, asked: shortGUID))
                 }
             }
         }
@@ -41,56 +34,29 @@ extension CloudKitEmulator {
     /// Who accepts a public share without an invitation becomes a participant of the type `PUBLIC_USER`. To accept again
     /// changes nothing, and neither does an owner who accepts.
     ///
-    /// - Parameters:
-    ///   - shortGUIDs: The short names; at most 200.
-    ///   - address: The container's public database.
-    ///   - caller: Who accepts.
-    /// - Returns: One result for each name, in order, of the same form as with ``resolveShares(_:in:as:)``.
+    /// - Parameter shortGUIDs: The short names; at most 200.
+    /// - Returns: One result for each name, in order, of the same form as with ``resolveShares(_:)``.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a
     ///   server-to-server key, `BAD_REQUEST` for another database and for too many names.
-    public func acceptShares(
-        _ shortGUIDs: [ShortGUID],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [ShareResult] {
-        try checkShortGUIDs(shortGUIDs, in: address)
-        let user = try signedInUser(caller)
-        let shared = DatabaseAddress(address.container, address.environment, .shared)
-        return try write(shared, as: caller) { db, ground in
+    public func acceptShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
+        try checkShortGUIDs(shortGUIDs)
+        let user = try signedInUser()
+        return try inDatabase(.shared).write { context in
             try shortGUIDs.map { shortGUID in
-                try result(for: shortGUID) {
-                    let share = try SharedRecord(shortGUID, container: ground.container, self, db)
-                    try accept(share, as: user, in: ground, db)
-                    let accepted = try SharedRecord(shortGUID, container: ground.container, self, db)
-                    return try description(of: accepted, for: caller, asked: shortGUID, in: ground, db)
+                try itemResult(failure: { .failure(ShareError(shortGUID: shortGUID, response: $0)) }) {
+                    try context.accept(try SharedRecord(shortGUID, in: context), as: user)
+                    let accepted = try SharedRecord(shortGUID, in: context)
+                    return .share(try context.description(of: accepted, asked: shortGUID))
                 }
             }
         }
     }
 
-    private func checkShortGUIDs(_ shortGUIDs: [ShortGUID], in address: DatabaseAddress) throws(EmulatorError) {
-        guard address.scope == .public else { throw .notApplicable(in: address.scope) }
+    private func checkShortGUIDs(_ shortGUIDs: [ShortGUID]) throws(EmulatorError) {
+        guard database.scope == .public else { throw .notApplicable(in: database.scope) }
         let limit = configuration.limits.operationsPerRequest
         guard shortGUIDs.count <= limit else {
             throw .badRequest("a request has at most \(limit) short GUIDs, not \(shortGUIDs.count)")
-        }
-    }
-
-    /// Turns a refusal within `body` into the item's error.
-    private func result(for shortGUID: ShortGUID, _ body: () throws -> ShareMetadata) throws -> ShareResult {
-        do {
-            return .share(try body())
-        } catch let error as EmulatorError {
-            return .failure(
-                ShareError(
-                    shortGUID: shortGUID,
-                    response: ErrorResponse(
-                        serverErrorCode: error.serverErrorCode,
-                        reason: error.reason,
-                        retryAfter: error.retryAfter
-                    )
-                )
-            )
         }
     }
 }
@@ -104,9 +70,10 @@ private struct SharedRecord {
     let row: RecordRow
     let content: Record
 
-    init(_ shortGUID: ShortGUID, container: Int64, _ emulator: CloudKitEmulator, _ db: Database) throws {
+    init(_ shortGUID: ShortGUID, in context: DatabaseContext) throws {
+        let db = context.db
         guard
-            let share = try ShareRow.fetch(shortGUID: shortGUID.value, container: container, db),
+            let share = try ShareRow.fetch(shortGUID: shortGUID.value, container: context.containerID, db),
             let zone = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -119,7 +86,7 @@ private struct SharedRecord {
             let row = try RecordRow.fetch(share.name, in: zone, db), !row.isDeleted
         else {
             throw EmulatorError(
-                emulator.configuration.unsettled.unknownShortGUID,
+                context.configuration.unsettled.unknownShortGUID,
                 "there is no share '\(shortGUID.value)'"
             )
         }
@@ -158,28 +125,22 @@ private struct SharedRecord {
     }
 }
 
-extension CloudKitEmulator {
+extension DatabaseContext {
     private var notInvited: EmulatorError {
         EmulatorError(configuration.unsettled.uninvitedToShare, "the caller is not invited to the share")
     }
 
     /// What the reply says of a share.
-    private func description(
-        of shared: SharedRecord,
-        for caller: Caller,
-        asked shortGUID: ShortGUID,
-        in ground: Ground,
-        _ db: Database
-    ) throws -> ShareMetadata {
-        let user: String? = if case .user(let name) = caller { name } else { nil }
+    fileprivate func description(of shared: SharedRecord, asked shortGUID: ShortGUID) throws -> ShareMetadata {
+        let user: String? = if case .user(let name) = request.caller { name } else { nil }
         let isPublic = shared.publicPermission != SharePermission.none
         let place = try user.flatMap { try shared.place(of: $0, db) }
         let own = place.flatMap { shared.content.participants?[$0] }
         var metadata = ShareMetadata(shortGUID: shortGUID)
-        metadata.containerIdentifier = ground.address.container
-        metadata.environment = ground.address.environment.rawValue
+        metadata.containerIdentifier = address.container
+        metadata.environment = address.environment.rawValue
         metadata.databaseScope = user == shared.owner ? .private : .shared
-        metadata.zoneID = shared.zone.zoneID(in: ground)
+        metadata.zoneID = shared.zone.zoneID(in: self)
         metadata.ownerIdentity = shared.content.owner?.userIdentity
         metadata.potentialMatchList = []
 
@@ -203,11 +164,8 @@ extension CloudKitEmulator {
             throw notInvited
         }
 
-        let schema = try schemas.schema(of: ground.container, in: db)
-        var presentation = presentation(
-            zoneID: metadata.zoneID,
-            user: user
-        )
+        let schema = try schema()
+        var presentation = request.presentation(zoneID: metadata.zoneID)
         metadata.share = try presentation.record(shared.row, content: shared.content, schema: schema)
         metadata.rootRecordName = shared.share.root
         // A recorded reply holds the root although the request did not ask for it.
@@ -221,7 +179,7 @@ extension CloudKitEmulator {
         return metadata
     }
 
-    private func accept(_ shared: SharedRecord, as user: String, in ground: Ground, _ db: Database) throws {
+    fileprivate func accept(_ shared: SharedRecord, as user: String) throws {
         guard user != shared.owner else { return }
         var participants = shared.content.participants ?? []
         let person = try Person.fetch(user, db) ?? Person(userRecordName: user)
@@ -256,7 +214,7 @@ extension CloudKitEmulator {
                 )
             )
         }
-        let writer = try RecordWriter(self, ground, shared.zone, db)
+        let writer = try RecordWriter(self, shared.zone)
         _ = try writer.rewrite(shared.row) { $0.participants = participants }
         try db.cachedStatement(
             sql: """
@@ -266,7 +224,7 @@ extension CloudKitEmulator {
         ).execute(
             arguments: [user, shared.zone.id, shared.share.id, permission.rawValue, writer.zone.sequence]
         )
-        try show(shared.zone, owner: shared.owner, to: user, container: ground.container, db)
+        try show(shared.zone, owner: shared.owner, to: user)
         try writer.finish()
     }
 }

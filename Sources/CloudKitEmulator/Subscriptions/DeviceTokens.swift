@@ -1,4 +1,4 @@
-public import CloudKitModel
+import CloudKitModel
 import GRDB
 
 #if canImport(FoundationEssentials)
@@ -24,37 +24,31 @@ public struct IssuedDeviceToken: Hashable, Sendable {
     }
 }
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Makes a push token (`tokens/create`).
     ///
     /// A client that asks again under the same name gets the same token, and finds the pushes that came meanwhile.
     ///
     /// - Parameters:
-    ///   - container: The container's identifier.
-    ///   - environment: The container's environment.
     ///   - apnsEnvironment: `development` or `production`.
     ///   - clientID: The name that the client chose for itself.
-    ///   - caller: Whose subscriptions the device is told of.
     /// - Returns: The token.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment` and without a client's name;
     ///   `AUTHENTICATION_REQUIRED` without a user.
     public func createDeviceToken(
-        in container: String,
-        _ environment: ContainerEnvironment,
         apnsEnvironment: String,
-        clientID: String?,
-        as caller: Caller
+        clientID: String?
     ) throws -> IssuedDeviceToken {
-        let owner = try subscriber(caller)
+        let owner = try subscriber()
         try check(apnsEnvironment, clientID)
-        return try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
+        return try inDatabase(.public).write { context in
             let known = try Row.fetchOne(
-                db,
+                context.db,
                 sql: """
                     SELECT token, courier FROM device_token
                     WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND is_made
                     """,
-                arguments: [ground.container, owner, apnsEnvironment, clientID]
+                arguments: [context.containerID, owner, apnsEnvironment, clientID]
             )
             if let known {
                 return IssuedDeviceToken(apnsEnvironment: apnsEnvironment, apnsToken: known[0], courierID: known[1])
@@ -64,20 +58,20 @@ extension CloudKitEmulator {
                 apnsToken: Data(identifiers.next(32)).base64EncodedString(),
                 courierID: identifiers.hex(16)
             )
-            try db.execute(
+            try context.db.execute(
                 sql: """
                     INSERT INTO device_token (container, owner, apns_environment, client, token, courier, is_made)
                     VALUES (?, ?, ?, ?, ?, ?, 1)
                     """,
                 arguments: [
-                    ground.container, owner, apnsEnvironment, clientID, token.apnsToken, token.courierID,
+                    context.containerID, owner, apnsEnvironment, clientID, token.apnsToken, token.courierID,
                 ]
             )
             return token
         }
     }
 
-    /// Registers a push token (`tokens/register`): one of ``createDeviceToken(in:_:apnsEnvironment:clientID:as:)``, or one
+    /// Registers a push token (`tokens/register`): one of ``createDeviceToken(apnsEnvironment:clientID:)``, or one
     /// that a device got from Apple's push service, whose pushes ``takePushes(forDeviceToken:)`` gives.
     ///
     /// - Returns: The token, and where to wait for its pushes: the same each time. A token of Apple's push service has a courier, too.
@@ -86,19 +80,16 @@ extension CloudKitEmulator {
     @discardableResult
     public func registerDeviceToken(
         _ apnsToken: String,
-        in container: String,
-        _ environment: ContainerEnvironment,
         apnsEnvironment: String,
-        clientID: String?,
-        as caller: Caller
+        clientID: String?
     ) throws -> IssuedDeviceToken {
-        let owner = try subscriber(caller)
+        let owner = try subscriber()
         try check(apnsEnvironment, clientID)
         guard !apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
-        return try write(DatabaseAddress(container, environment, .public), as: caller) { db, ground in
+        return try inDatabase(.public).write { context in
             let newCourierID = identifiers.hex(16)
             let courierID = try String.fetchOne(
-                db,
+                context.db,
                 sql: """
                     INSERT INTO device_token (container, owner, apns_environment, client, token, courier, registered)
                     VALUES (?, ?, ?, ?, ?, ?, 1)
@@ -107,7 +98,7 @@ extension CloudKitEmulator {
                         client = excluded.client, courier = coalesce(courier, excluded.courier), registered = 1
                     RETURNING courier
                     """,
-                arguments: [ground.container, owner, apnsEnvironment, clientID, apnsToken, newCourierID]
+                arguments: [context.containerID, owner, apnsEnvironment, clientID, apnsToken, newCourierID]
             )
             return IssuedDeviceToken(
                 apnsEnvironment: apnsEnvironment,
@@ -126,9 +117,11 @@ extension CloudKitEmulator {
             throw .badRequest("clientId is required")
         }
     }
+}
 
-    // MARK: Fetching pushes
+// MARK: - Fetching pushes
 
+extension CloudKitEmulator {
     /// Waits for the next push of a device, as the web courier does, and takes it out of the queue.
     ///
     /// Pushes come in the order of the changes that they tell of. Two that wait for the same device share them. Changes
@@ -139,9 +132,9 @@ extension CloudKitEmulator {
     /// - Throws: `NOT_FOUND` when the token is not or no longer known; `CancellationError` when the task is cancelled.
     public func nextPush(forCourier courierID: String) async throws -> [UInt8] {
         while true {
-            let rings = bell.rings
+            let count = pushSignal.count
             if let push = try takePush(forCourier: courierID) { return push }
-            try await waitForPush(forCourier: courierID, after: rings)
+            try await waitForPush(forCourier: courierID, after: count)
         }
     }
 
@@ -149,10 +142,10 @@ extension CloudKitEmulator {
     public static let pushPollInterval = Duration.milliseconds(200)
 
     /// Waits until this emulator queues a push for any device, or another process queues one for this device.
-    private func waitForPush(forCourier courierID: String, after rings: Int) async throws {
-        guard isStorageShared else { return try await bell.wait(after: rings) }
+    private func waitForPush(forCourier courierID: String, after count: Int) async throws {
+        guard isStorageShared else { return try await pushSignal.wait(after: count) }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.bell.wait(after: rings) }
+            group.addTask { try await self.pushSignal.wait(after: count) }
             group.addTask {
                 repeat {
                     try await Task.sleep(for: Self.pushPollInterval)
@@ -232,15 +225,14 @@ extension CloudKitEmulator {
             )
             try db.execute(sql: "DELETE FROM device_token WHERE owner = ?", arguments: [userRecordName])
         }
-        bell.ring()
+        pushSignal.send()
     }
 
-    /// Waits until exactly so many wait for a push. A test that wants to see somebody waiting, or nobody any more, need not
-    /// sleep.
+    /// Waits until exactly `count` calls wait for a push, so that a test does not need to sleep.
     ///
-    /// - Parameter count: How many.
+    /// - Parameter count: The number of calls.
     public func waitForCouriers(_ count: Int) async {
-        await bell.wait(forWaiters: count)
+        await pushSignal.wait(forWaiters: count)
     }
 }
 

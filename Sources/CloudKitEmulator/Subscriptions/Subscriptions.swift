@@ -8,19 +8,16 @@ import StreamingJSON
     import Foundation
 #endif
 
-extension CloudKitEmulator {
-    /// Lists the caller's subscriptions in a database (`subscriptions/list`), in the order of their making.
+extension RequestContext {
+    /// Lists the caller's subscriptions in a database (`subscriptions/list`), in creation order.
     ///
     /// Those made with a server-to-server key belong to the key (observed live).
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user.
-    public func listSubscriptions(
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [SubscriptionResult] {
-        let owner = try subscriber(caller)
-        return try read(address, as: caller) { db, ground in
-            try StoredSubscription.all(of: owner, in: ground, db).map { .subscription($0.subscription) }
+    public func listSubscriptions() throws -> [SubscriptionResult] {
+        let owner = try subscriber()
+        return try read { context in
+            try StoredSubscription.all(of: owner, in: context).map { .subscription($0.subscription) }
         }
     }
 
@@ -28,25 +25,21 @@ extension CloudKitEmulator {
     ///
     /// - Returns: One result for each name, in order; `NOT_FOUND` where the caller has no such subscription.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many names.
-    public func lookupSubscriptions(
-        _ subscriptionIDs: [String],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [SubscriptionResult] {
-        let owner = try subscriber(caller)
+    public func lookupSubscriptions(_ subscriptionIDs: [String]) throws -> [SubscriptionResult] {
+        let owner = try subscriber()
         let limit = configuration.limits.operationsPerRequest
         guard subscriptionIDs.count <= limit else {
             throw EmulatorError.badRequest(
                 "a request looks up at most \(limit) subscriptions, not \(subscriptionIDs.count)"
             )
         }
-        return try read(address, as: caller) { db, ground in
+        return try read { context in
             try subscriptionIDs.map { id in
-                try subscriptionResult(id) {
-                    guard let stored = try StoredSubscription.named(id, of: owner, in: ground, db) else {
+                try itemResult(failure: { .failure(SubscriptionError(subscriptionID: id, response: $0)) }) {
+                    guard let stored = try StoredSubscription.named(id, of: owner, in: context) else {
                         throw EmulatorError.subscriptionNotFound
                     }
-                    return stored.subscription
+                    return .subscription(stored.subscription)
                 }
             }
         }
@@ -58,36 +51,36 @@ extension CloudKitEmulator {
     /// the same content under another name is one, in words that were observed live: `INTERNAL_ERROR`, `could not find
     /// subscription we just created`. A deletion is answered with the bare name (observed live).
     ///
-    /// - Parameters:
-    ///   - operations: At most 200.
-    ///   - address: The database.
-    ///   - caller: Whose subscriptions they are.
+    /// - Parameter operations: At most 200.
     /// - Returns: One result for each operation, in order.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many operations.
-    public func modifySubscriptions(
-        _ operations: [SubscriptionOperation],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [SubscriptionResult] {
-        let owner = try subscriber(caller)
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) throws -> [SubscriptionResult] {
+        let owner = try subscriber()
         let limit = configuration.limits.operationsPerRequest
         guard operations.count <= limit else {
             throw EmulatorError.badRequest("a request has at most \(limit) operations, not \(operations.count)")
         }
-        return try write(address, as: caller) { db, ground in
+        return try write { context in
             try operations.map { operation in
-                try subscriptionResult(operation.subscription.subscriptionID) {
-                    try apply(operation, of: owner, in: ground, db)
+                let id = operation.subscription.subscriptionID
+                return try itemResult(failure: { .failure(SubscriptionError(subscriptionID: id, response: $0)) }) {
+                    .subscription(try context.apply(operation, of: owner))
                 }
             }
         }
     }
 
-    private func apply(
+    /// Whose the caller's subscriptions and device tokens are.
+    func subscriber() throws(EmulatorError) -> String {
+        guard let owner = user else { throw .authenticationRequired }
+        return owner
+    }
+}
+
+extension DatabaseContext {
+    fileprivate func apply(
         _ operation: SubscriptionOperation,
-        of owner: String,
-        in ground: Ground,
-        _ db: Database
+        of owner: String
     ) throws -> Subscription {
         let request = operation.subscription
         switch operation.operationType {
@@ -96,21 +89,21 @@ extension CloudKitEmulator {
             guard !name.isEmpty, name.utf8.count <= configuration.limits.nameLength else {
                 throw EmulatorError.badRequest("'\(name)' is not a valid subscription name")
             }
-            let existing = try StoredSubscription.named(name, of: owner, in: ground, db)
+            let existing = try StoredSubscription.named(name, of: owner, in: self)
             if operation.operationType == .update, existing == nil { throw EmulatorError.subscriptionNotFound }
-            let subscription = try checked(request, named: name, in: ground, db)
-            let twin = try StoredSubscription.all(of: owner, in: ground, db).contains { other in
+            let subscription = try checked(request, named: name)
+            let twin = try StoredSubscription.all(of: owner, in: self).contains { other in
                 other.name != name && isDuplicate(subscription, of: other.subscription)
             }
             if twin {
                 // Observed live.
                 throw EmulatorError(.internalError, "could not find subscription we just created")
             }
-            try StoredSubscription.save(subscription, named: name, of: owner, in: ground, db)
+            try StoredSubscription.save(subscription, named: name, of: owner, in: self)
             return subscription
         case .delete:
             guard let name = request.subscriptionID,
-                let stored = try StoredSubscription.named(name, of: owner, in: ground, db)
+                let stored = try StoredSubscription.named(name, of: owner, in: self)
             else { throw EmulatorError.subscriptionNotFound }
             try StoredSubscription.delete(stored.id, db)
             return Subscription(subscriptionID: name)
@@ -122,16 +115,14 @@ extension CloudKitEmulator {
     /// The subscription with what is implied put in, if it makes sense.
     private func checked(
         _ request: Subscription,
-        named name: String,
-        in ground: Ground,
-        _ db: Database
+        named name: String
     ) throws -> Subscription {
         var subscription = request
         subscription.subscriptionID = name
         let implied: Subscription.SubscriptionType? =
             request.query != nil ? .query : request.zoneID != nil ? .zone : nil
         subscription.subscriptionType = request.subscriptionType ?? implied
-        if let zoneID = request.zoneID { _ = try zone(zoneID, of: ground, in: db) }
+        if let zoneID = request.zoneID { _ = try zone(zoneID) }
         switch subscription.subscriptionType {
         case .query?:
             guard let query = subscription.query else {
@@ -145,15 +136,15 @@ extension CloudKitEmulator {
                 throw EmulatorError.badRequest("'\(query.recordType)' is not a valid record type name")
             }
             // A type that nobody saved yet has no fields to compare with: its filters are judged when there is a record.
-            if let type = try schemas.schema(of: ground.container, in: db)[query.recordType] {
+            if let type = try schema()[query.recordType] {
                 for filter in query.filters {
                     _ = try QueryCondition(filter, of: type, configuration: configuration)
                 }
             }
         case .zone?:
-            _ = try zone(request.zoneID, of: ground, in: db)
+            _ = try zone(request.zoneID)
         case .database?:
-            guard configuration.unsettled.servesDatabaseSubscriptions, ground.address.scope != .public else {
+            guard configuration.unsettled.servesDatabaseSubscriptions, address.scope != .public else {
                 throw EmulatorError.badRequest("database subscriptions are not for this database")
             }
         default:
@@ -174,27 +165,6 @@ extension CloudKitEmulator {
         case .sameQueryAndEvents:
             return query.filters == otherQuery.filters && subscription.zoneID == other.zoneID
                 && subscription.zoneWide == other.zoneWide
-        }
-    }
-
-    /// Whose the caller's subscriptions and device tokens are.
-    func subscriber(_ caller: Caller) throws(EmulatorError) -> String {
-        guard let owner = caller.userRecordName else { throw .authenticationRequired }
-        return owner
-    }
-
-    /// Turns a refusal within `body` into the subscription's error.
-    private func subscriptionResult(_ id: String?, _ body: () throws -> Subscription) throws -> SubscriptionResult {
-        do {
-            return .subscription(try body())
-        } catch let error as EmulatorError {
-            return .failure(
-                SubscriptionError(
-                    subscriptionID: id,
-                    serverErrorCode: error.serverErrorCode,
-                    reason: error.reason
-                )
-            )
         }
     }
 }
@@ -220,22 +190,21 @@ struct StoredSubscription {
 
     private static let columns = "SELECT id, owner, name, body FROM subscription"
 
-    static func all(of owner: String, in ground: Ground, _ db: Database) throws -> [StoredSubscription] {
+    static func all(of owner: String, in context: DatabaseContext) throws -> [StoredSubscription] {
         try Row.fetchAll(
-            db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? ORDER BY id"),
-            arguments: [ground.database, owner]
+            context.db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? ORDER BY id"),
+            arguments: [context.databaseID, owner]
         ).map(StoredSubscription.init)
     }
 
     static func named(
         _ name: String,
         of owner: String,
-        in ground: Ground,
-        _ db: Database
+        in context: DatabaseContext
     ) throws -> StoredSubscription? {
         try Row.fetchOne(
-            db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? AND name = ?"),
-            arguments: [ground.database, owner, name]
+            context.db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? AND name = ?"),
+            arguments: [context.databaseID, owner, name]
         ).map(StoredSubscription.init)
     }
 
@@ -243,15 +212,14 @@ struct StoredSubscription {
         _ subscription: Subscription,
         named name: String,
         of owner: String,
-        in ground: Ground,
-        _ db: Database
+        in context: DatabaseContext
     ) throws {
-        try db.execute(
+        try context.db.execute(
             sql: """
                 INSERT INTO subscription (database, owner, name, body) VALUES (?, ?, ?, ?)
                 ON CONFLICT (database, owner, name) DO UPDATE SET body = excluded.body
                 """,
-            arguments: [ground.database, owner, name, Data(try JSONWriter.bytes(of: subscription))]
+            arguments: [context.databaseID, owner, name, Data(try JSONWriter.bytes(of: subscription))]
         )
     }
 

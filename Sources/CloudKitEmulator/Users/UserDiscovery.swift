@@ -8,30 +8,23 @@ import StreamingJSON
     import Foundation
 #endif
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Finds users by address, telephone number or user record name (`users/discover`, POST).
     ///
     /// ```swift
-    /// try emulator.discoverUsers([LookupInfo(emailAddress: "ann@example.com")], in: address, as: .user(ben))
+    /// try emulator.request(in: publicDatabase, as: .user(ben)).discoverUsers([LookupInfo(emailAddress: "ann@example.com")])
     /// // [{"userRecordName":"_8e1c…","nameComponents":{"givenName":"Ann"},"lookupInfo":{"emailAddress":"ann@example.com"}}]
     /// ```
     ///
-    /// - Parameters:
-    ///   - lookups: Whom to look for, each by one of the three.
-    ///   - address: The container's public database.
-    ///   - caller: Who asks.
+    /// - Parameter lookups: Whom to look for, each by one of the three.
     /// - Returns: Who was found, in the order of the lookups, each with the lookup that found them. Those who do not let
     ///   themselves be discovered are as unknown as those who do not exist; what becomes of them,
     ///   ``EmulatorConfiguration/Unsettled/usersNotFound`` says.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database (observed live) and for a lookup by nothing,
     ///   `AUTHENTICATION_REQUIRED`, `AUTHENTICATION_FAILED` for a server-to-server key (observed live).
-    public func discoverUsers(
-        _ lookups: [LookupInfo],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [UserIdentity] {
-        try checkDiscovery(in: address, as: caller)
-        return try read { db in
+    public func discoverUsers(_ lookups: [LookupInfo]) throws -> [UserIdentity] {
+        try checkDiscovery()
+        return try emulator.read { db in
             try lookups.compactMap { lookup in
                 guard let column = lookup.column else {
                     throw EmulatorError.badRequest(
@@ -54,20 +47,15 @@ extension CloudKitEmulator {
     /// The service lists people of the caller's address book; here everybody is in everybody's.
     ///
     /// - Parameters:
-    ///   - address: The container's public database.
-    ///   - caller: Who asks.
     /// - Returns: Their identities, in the order of their user record names.
-    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:in:as:)`` throws; `INTERNAL_ERROR` where
+    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws; `INTERNAL_ERROR` where
     ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` wants it so.
-    public func discoverAllUsers(
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [UserIdentity] {
-        let user = try checkDiscovery(in: address, as: caller)
+    public func discoverAllUsers() throws -> [UserIdentity] {
+        let user = try checkDiscovery()
         guard configuration.unsettled.discoverAllUsers == .listsUsers else {
             throw EmulatorError(.internalError, "internal error")
         }
-        return try read { db in
+        return try emulator.read { db in
             try Row.fetchAll(
                 db.cachedStatement(
                     sql: "SELECT \(Person.columns) FROM user WHERE discoverable AND name <> ? ORDER BY name"
@@ -78,26 +66,24 @@ extension CloudKitEmulator {
     }
 
     /// Finds users by one property alone (`users/lookup/email` and `users/lookup/id`, deprecated: use
-    /// ``discoverUsers(_:in:as:)``).
+    /// ``discoverUsers(_:)``).
     ///
-    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:in:as:)`` throws, `BAD_REQUEST` also for a lookup without
+    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws, `BAD_REQUEST` also for a lookup without
     ///   the property.
     public func lookupUsers(
         _ lookups: [LookupInfo],
-        by property: KeyPath<LookupInfo, String?>,
-        in address: DatabaseAddress,
-        as caller: Caller
+        by property: KeyPath<LookupInfo, String?>
     ) throws -> [UserIdentity] {
         for lookup in lookups where lookup[keyPath: property] == nil {
             throw EmulatorError.badRequest("BadRequestException: Unexpected input")
         }
-        return try discoverUsers(lookups, in: address, as: caller).filter { $0.userRecordName != nil }
+        return try discoverUsers(lookups).filter { $0.userRecordName != nil }
     }
 
     @discardableResult
-    private func checkDiscovery(in address: DatabaseAddress, as caller: Caller) throws(EmulatorError) -> String {
-        guard address.scope == .public else { throw .notApplicable(in: address.scope) }
-        return try signedInUser(caller)
+    private func checkDiscovery() throws(EmulatorError) -> String {
+        guard database.scope == .public else { throw .notApplicable(in: database.scope) }
+        return try signedInUser()
     }
 }
 

@@ -39,37 +39,34 @@ final class KnownVisitors: Sendable {
     func insert(_ visitor: Visitor) { _ = visitors.withLock { $0.insert(visitor) } }
 }
 
-extension CloudKitEmulator {
+extension RequestContext {
     /// Notes that a person uses a container.
-    func noteVisit(of caller: Caller, at address: DatabaseAddress) throws(EmulatorError) {
+    func noteVisit() throws(EmulatorError) {
         guard case .user(let user) = caller else { return }
-        let visitor = KnownVisitors.Visitor(container: address.container, environment: address.environment, user: user)
-        guard !knownVisitors.contains(visitor) else { return }
-        try write { db in
+        let visitor = KnownVisitors.Visitor(
+            container: database.container,
+            environment: database.environment,
+            user: user
+        )
+        guard !emulator.knownVisitors.contains(visitor) else { return }
+        try emulator.write { db in
             try db.execute(
                 sql: "INSERT OR IGNORE INTO visitor (container, environment, user) VALUES (?, ?, ?)",
-                arguments: [address.container, address.environment.rawValue, user]
+                arguments: [database.container, database.environment.rawValue, user]
             )
         }
-        knownVisitors.insert(visitor)
+        emulator.knownVisitors.insert(visitor)
     }
 
     /// Writes the records of people that a request is about and that are not there yet.
     ///
-    /// - Parameters:
-    ///   - names: The record names of the request; `nil` for all people who used the container.
-    ///   - address: The database.
-    ///   - caller: Who asks.
+    /// - Parameter names: The record names of the request; `nil` for all people who used the container.
     /// - Throws: An `INTERNAL_ERROR` when the storage fails.
-    func makeUserRecords(
-        named names: [String]?,
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws(EmulatorError) {
-        guard address.scope == .public else { return }
-        if let names, !names.contains(where: { digits(ofUserRecordName: $0) != nil }) { return }
-        try noteVisit(of: caller, at: address)
-        let missing = try read { db in
+    func makeUserRecords(named names: [String]?) throws(EmulatorError) {
+        guard database.scope == .public else { return }
+        if let names, !names.contains(where: { emulator.digits(ofUserRecordName: $0) != nil }) { return }
+        try noteVisit()
+        let missing = try emulator.read { db in
             try String.fetchAll(
                 db,
                 sql: """
@@ -80,16 +77,16 @@ extension CloudKitEmulator {
                         WHERE container.identifier = ?1 AND container.environment = ?2 AND record.name = visitor.user
                     ) ORDER BY user
                     """,
-                arguments: [address.container, address.environment.rawValue]
+                arguments: [database.container, database.environment.rawValue]
             )
         }.filter { names?.contains($0) ?? true }
         for user in missing {
             // Each is its owner's, so it is written as if the owner had.
-            try write(address, as: .user(user)) { db, ground in
-                let zone = try zone(nil, of: ground, in: db)
+            try acting(as: .user(user)).write { context in
+                let zone = try context.zone(nil)
                 // Another call may have been faster.
-                guard try RecordRow.fetch(user, in: zone, db) == nil else { return }
-                let writer = try RecordWriter(self, ground, zone, db)
+                guard try RecordRow.fetch(user, in: zone, context.db) == nil else { return }
+                let writer = try RecordWriter(context, zone)
                 _ = try writer.save(
                     Record(recordName: user, recordType: Record.userType),
                     as: user,
@@ -105,10 +102,9 @@ extension CloudKitEmulator {
     func checkUserRecord(
         _ request: Record,
         over existingType: String?,
-        deletes: Bool,
-        in address: DatabaseAddress
+        deletes: Bool
     ) throws(EmulatorError) {
-        guard address.scope == .public else { return }
+        guard database.scope == .public else { return }
         let code = configuration.unsettled.creationOrDeletionOfUserRecord
         if let existingType {
             guard existingType == Record.userType, deletes else { return }
@@ -122,8 +118,8 @@ extension CloudKitEmulator {
     ///
     /// The native framework's documentation says that such a query "results in an error" (`CKQuery`); the words are those that
     /// developers report.
-    func checkQuery(ofType type: String, in address: DatabaseAddress) throws(EmulatorError) {
-        guard type == Record.userType, address.scope == .public else { return }
+    func checkQuery(ofType type: String) throws(EmulatorError) {
+        guard type == Record.userType, database.scope == .public else { return }
         guard configuration.unsettled.userRecordsCanBeQueried else { throw .badRequest("Can't query system types") }
     }
 }

@@ -73,48 +73,6 @@ extension CloudKitEmulator {
         try read { db in try String.fetchAll(db, sql: "SELECT name FROM user ORDER BY name") }
     }
 
-    /// Who asks (`users/caller`): one flat identity.
-    ///
-    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user; `AUTHENTICATION_FAILED` for a
-    ///   server-to-server key where ``EmulatorConfiguration/Unsettled/serverKeyAsCaller`` says so.
-    public func fetchCaller(as caller: Caller) throws -> UserIdentity {
-        if case .serverKey = caller, configuration.unsettled.serverKeyAsCaller == .answered {
-            return UserIdentity(userRecordName: caller.userRecordName)
-        }
-        let person = try signedInPerson(caller)
-        return UserIdentity(
-            userRecordName: person.userRecordName,
-            nameComponents: person.isDiscoverable ? person.nameComponents : nil
-        )
-    }
-
-    /// Who asks (`users/current`, deprecated: use ``fetchCaller(as:)``).
-    ///
-    /// - Throws: An ``EmulatorError``: the same as ``fetchCaller(as:)``.
-    public func fetchCurrentUser(as caller: Caller) throws -> CurrentUser {
-        let identity = try fetchCaller(as: caller)
-        return CurrentUser(
-            userRecordName: identity.userRecordName ?? "",
-            firstName: identity.nameComponents?.givenName,
-            lastName: identity.nameComponents?.familyName
-        )
-    }
-
-    /// The person who is signed in.
-    private func signedInPerson(_ caller: Caller) throws(EmulatorError) -> Person {
-        let name = try signedInUser(caller)
-        return try read { db in try Person.fetch(name, db) } ?? Person(userRecordName: name)
-    }
-
-    /// The user record name of the person who is signed in.
-    func signedInUser(_ caller: Caller) throws(EmulatorError) -> String {
-        switch caller {
-        case .anonymous: throw .authenticationRequired
-        case .serverKey: throw .authenticationFailed
-        case .user(let name): return name
-        }
-    }
-
     package func userExists(_ name: String) throws(EmulatorError) -> Bool {
         try read { db in
             try Row.fetchOne(
@@ -122,5 +80,35 @@ extension CloudKitEmulator {
                 arguments: [name]
             ) != nil
         }
+    }
+}
+
+extension RequestContext {
+    /// Who asks (`users/caller`): one flat identity.
+    ///
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user; `AUTHENTICATION_FAILED` for a
+    ///   server-to-server key where ``EmulatorConfiguration/Unsettled/serverKeyAsCaller`` says so.
+    public func fetchCaller() throws -> UserIdentity {
+        if case .serverKey = caller, configuration.unsettled.serverKeyAsCaller == .answered {
+            return UserIdentity(userRecordName: user)
+        }
+        let name = try signedInUser()
+        let person = try emulator.read { db in try Person.fetch(name, db) } ?? Person(userRecordName: name)
+        return UserIdentity(
+            userRecordName: person.userRecordName,
+            nameComponents: person.isDiscoverable ? person.nameComponents : nil
+        )
+    }
+
+    /// Who asks (`users/current`, deprecated: use ``fetchCaller()``).
+    ///
+    /// - Throws: An ``EmulatorError``: the same as ``fetchCaller()``.
+    public func fetchCurrentUser() throws -> CurrentUser {
+        let identity = try fetchCaller()
+        return CurrentUser(
+            userRecordName: identity.userRecordName ?? "",
+            firstName: identity.nameComponents?.givenName,
+            lastName: identity.nameComponents?.familyName
+        )
     }
 }

@@ -18,17 +18,17 @@ public struct ZonePage: Hashable, Sendable {
     }
 }
 
-extension CloudKitEmulator {
-    /// Lists the zones of a database (`zones/list`): the default zone, then the others in the order of their making.
+extension RequestContext {
+    /// Lists the zones of a database (`zones/list`): the default zone, then the others in creation order.
     ///
     /// The shared database has the zones in which the caller accepted a share, and no default zone.
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
-    public func listZones(in address: DatabaseAddress, as caller: Caller) throws -> ZonePage {
-        try read(address, as: caller) { db, ground in
+    public func listZones() throws -> ZonePage {
+        try read { context in
             ZonePage(
-                zones: try zones(of: ground, in: db).map { .zone(description(of: $0, in: ground)) },
-                syncToken: tokenKey.text(of: .database(ground.database, at: ground.sequence))
+                zones: try context.zones().map { .zone(context.description(of: $0)) },
+                syncToken: emulator.tokenKey.text(of: .database(context.databaseID, at: context.sequence))
             )
         }
     }
@@ -37,15 +37,11 @@ extension CloudKitEmulator {
     ///
     /// - Returns: One result for each ID, in order; `ZONE_NOT_FOUND` where there is no such zone.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
-    public func lookupZones(
-        _ zoneIDs: [ZoneID],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [ZoneResult] {
-        try read(address, as: caller) { db, ground in
+    public func lookupZones(_ zoneIDs: [ZoneID]) throws -> [ZoneResult] {
+        try read { context in
             try zoneIDs.map { zoneID in
-                try result(for: zoneID) {
-                    .zone(description(of: try zone(zoneID, of: ground, in: db), in: ground))
+                try itemResult(failure: { .failure(ZoneError(zoneID: zoneID, response: $0)) }) {
+                    .zone(context.description(of: try context.zone(zoneID)))
                 }
             }
         }
@@ -58,12 +54,8 @@ extension CloudKitEmulator {
     /// - Returns: One result for each operation, in order. A zone that was deleted comes back with `deleted`.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database, for too many operations and for two on one zone;
     ///   `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
-    public func modifyZones(
-        _ operations: [ZoneOperation],
-        in address: DatabaseAddress,
-        as caller: Caller
-    ) throws -> [ZoneResult] {
-        guard address.scope == .private else { throw EmulatorError.notApplicable(in: address.scope) }
+    public func modifyZones(_ operations: [ZoneOperation]) throws -> [ZoneResult] {
+        guard database.scope == .private else { throw EmulatorError.notApplicable(in: database.scope) }
         guard operations.count <= configuration.limits.operationsPerRequest else {
             throw EmulatorError.badRequest(
                 "a request has at most \(configuration.limits.operationsPerRequest) operations"
@@ -73,13 +65,13 @@ extension CloudKitEmulator {
         for operation in operations where !names.insert(operation.zone.zoneID.zoneName).inserted {
             throw EmulatorError.badRequest("more than one operation on zone '\(operation.zone.zoneID.zoneName)'")
         }
-        return try write(address, as: caller) { db, ground in
-            return try operations.map { operation in
+        return try write { context in
+            try operations.map { operation in
                 let zoneID = operation.zone.zoneID
-                return try result(for: zoneID) {
+                return try itemResult(failure: { .failure(ZoneError(zoneID: zoneID, response: $0)) }) {
                     switch operation.operationType {
-                    case .create: return .zone(try createZone(zoneID, in: ground, db))
-                    case .delete: return .zone(try deleteZone(zoneID, in: ground, db))
+                    case .create: return .zone(try context.createZone(zoneID))
+                    case .delete: return .zone(try context.deleteZone(zoneID))
                     default:
                         throw EmulatorError.badRequest("unknown operation '\(operation.operationType)'")
                     }
@@ -87,84 +79,72 @@ extension CloudKitEmulator {
             }
         }
     }
+}
 
-    private func createZone(_ zoneID: ZoneID, in ground: Ground, _ db: Database) throws -> Zone {
-        if let existing = try? zone(zoneID, of: ground, in: db) {
+extension DatabaseContext {
+    fileprivate func createZone(_ zoneID: ZoneID) throws -> Zone {
+        if let existing = try? zone(zoneID) {
             switch configuration.unsettled.createExistingZone {
-            case .succeeds: return description(of: existing, in: ground)
+            case .succeeds: return description(of: existing)
             case .exists: throw EmulatorError(.exists, "zone '\(zoneID.zoneName)' already exists")
             }
         }
         let owner = zoneID.owner
-        guard owner == nil || owner == Ground.defaultOwner || owner == ground.ownerRecordName else {
+        guard owner == nil || owner == Self.defaultOwner || owner == ownerRecordName else {
             throw EmulatorError(.accessDenied, "zones can be created only in the caller's own database")
         }
-        guard isValidName(zoneID.zoneName) else {
+        guard configuration.limits.allowsName(zoneID.zoneName) else {
             throw EmulatorError.badRequest("'\(zoneID.zoneName)' is not a valid zone name")
         }
-        guard try zones(of: ground, in: db).count < configuration.limits.zonesPerDatabase else {
+        guard try zones().count < configuration.limits.zonesPerDatabase else {
             throw EmulatorError.badRequest(
                 "a database has at most \(configuration.limits.zonesPerDatabase) zones"
             )
         }
-        // A zone of that name which was deleted leaves the feed: the new zone takes its place there, under a new
-        // row number, by which tokens of the old one are known.
+        // A deleted zone of that name leaves the feed. The new zone has a new row number, by which tokens of the old one are told
+        // from its own.
         try db.execute(
             sql: "DELETE FROM zone WHERE database = ? AND name = ?",
-            arguments: [ground.database, zoneID.zoneName]
+            arguments: [databaseID, zoneID.zoneName]
         )
         try db.execute(
             sql: "INSERT INTO zone (database, name) VALUES (?, ?)",
-            arguments: [ground.database, zoneID.zoneName]
+            arguments: [databaseID, zoneID.zoneName]
         )
-        let created = try zone(zoneID, of: ground, in: db)
-        try noteChange(of: created, in: ground, db)
-        try Announcement(self, of: created, in: ground, db)?.announce([], schema: nil)
-        return description(of: created, in: ground)
+        let created = try zone(zoneID)
+        try noteChange(of: created)
+        try PushFanout(for: created, in: self)?.send([], schema: nil)
+        return description(of: created)
     }
 
-    private func deleteZone(_ zoneID: ZoneID, in ground: Ground, _ db: Database) throws -> Zone {
-        let zone = try zone(zoneID, of: ground, in: db)
+    fileprivate func deleteZone(_ zoneID: ZoneID) throws -> Zone {
+        let zone = try zone(zoneID)
         guard !zone.isDefault else {
             throw EmulatorError.badRequest("the default zone cannot be deleted")
         }
-        // Who shared the zone is to be told as well, and shares it no more afterwards.
-        let announcement = try Announcement(self, of: zone, in: ground, db)
-        try eraseRecords(of: zone, in: ground, db)
+        // Participants are notified as well. They are looked up now, because their part in the zone ends here.
+        let fanout = try PushFanout(for: zone, in: self)
+        try eraseRecords(of: zone)
         try db.execute(sql: "UPDATE zone SET deleted = 1 WHERE id = ?", arguments: [zone.id])
-        try noteChange(of: zone, in: ground, db)
-        try announcement?.announce([], schema: nil)
-        return Zone(zoneID: zone.zoneID(in: ground), isDeleted: true)
+        try noteChange(of: zone)
+        try fanout?.send([], schema: nil)
+        return Zone(zoneID: zone.zoneID(in: self), isDeleted: true)
     }
 
     /// The zone dictionary of a reply. Custom zones take atomic batches; the default zone does not.
-    func description(of zone: ZoneRow, in ground: Ground) -> Zone {
+    func description(of zone: ZoneRow) -> Zone {
         Zone(
-            zoneID: zone.zoneID(in: ground),
-            syncToken: tokenKey.text(of: .zone(zone, of: ground, at: zone.sequence)),
+            zoneID: zone.zoneID(in: self),
+            syncToken: syncToken(of: zone),
             isAtomic: !zone.isDefault
         )
     }
+}
 
-    /// Turns a refusal within `body` into the item's error.
-    func result(for zoneID: ZoneID, _ body: () throws -> ZoneResult) throws -> ZoneResult {
-        do {
-            return try body()
-        } catch let error as EmulatorError {
-            return .failure(
-                ZoneError(
-                    zoneID: zoneID,
-                    serverErrorCode: error.serverErrorCode,
-                    reason: error.reason,
-                    retryAfter: error.retryAfter
-                )
-            )
-        }
-    }
-
+extension EmulatorConfiguration.Limits {
     /// Whether a client may give a record or a zone this name: ASCII, at most 255 characters, no `_` in front.
-    func isValidName(_ name: String) -> Bool {
-        !name.isEmpty && name.utf8.count <= configuration.limits.nameLength
+    func allowsName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= nameLength
             && name.utf8.first != UInt8(ascii: "_") && name.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
     }
 }

@@ -7,7 +7,7 @@ import OpenAPISwiftRuntime
 /// The service's courier is a host of its own, whose address `tokens/create` gives. Its answer is one push, after which the client
 /// asks again; an answer without bytes only keeps the connection alive (CloudKit JS, observed live).
 struct Courier {
-    /// What stands before a device's secret in the address.
+    /// The part of the path before a device's secret.
     static let path = "/web-courier/"
 
     private let emulator: CloudKitEmulator
@@ -18,17 +18,10 @@ struct Courier {
         self.configuration = configuration
     }
 
-    /// The secret in a request's address; `nil` for requests that are not for the courier.
-    static func id(inTargetOf request: HTTPRequest) -> String? {
-        guard let target = request.path, target.hasPrefix(path) else { return nil }
-        return String(target.dropFirst(path.count).prefix { $0 != "?" })
-    }
-
     /// Answers with the next push, or with nothing when none comes for a while.
     ///
     /// - Throws: `NOT_FOUND` for an address that is not or no longer a device's.
-    func answer(_ request: HTTPRequest, courierID: String) async throws -> (HTTPResponse, HTTPBody?) {
-        guard request.method == .get else { throw Refusal.methodNotAllowed(allowed: [.get]) }
+    func answer(courierID: String) async throws -> (HTTPResponse, HTTPBody?) {
         let push = try await nextPush(courierID)
         return (HTTPResponse(status: .ok), push.map { HTTPBody($0) })
     }

@@ -5,16 +5,15 @@ import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     func requestAssetUploads(
-        _ input: Operations.RequestAssetUploads.Input
+        _ input: Operations.RequestAssetUploads.Input,
+        context: RequestContext
     ) async throws -> Operations.RequestAssetUploads.Output {
         let request = try input.body.json
-        let tickets = try emulator.requestAssetUploads(
+        let tickets = try context.requestAssetUploads(
             request.tokens.map {
                 AssetUploadRequest(recordName: $0.recordName, recordType: $0.recordType, fieldName: $0.fieldName)
             },
-            in: DatabaseAddress(input.path),
-            zoneID: request.zoneID,
-            as: caller
+            zoneID: request.zoneID
         )
         let tokens = tickets.map {
             Components.Schemas.AssetUploadToken(recordName: $0.recordName, fieldName: $0.fieldName, url: $0.url)
@@ -23,15 +22,14 @@ extension EndpointHandlers {
     }
 
     func rereferenceAssets(
-        _ input: Operations.RereferenceAssets.Input
+        _ input: Operations.RereferenceAssets.Input,
+        context: RequestContext
     ) async throws -> Operations.RereferenceAssets.Output {
         let request = try input.body.json
-        let results = try emulator.rereferenceAssets(
+        let results = try context.rereferenceAssets(
             request.assets.map { AssetFieldID(recordName: $0.recordName, fieldName: $0.fieldName) },
-            in: DatabaseAddress(input.path),
             zoneID: request.zoneID,
-            targetZoneID: request.targetZoneID,
-            as: caller
+            targetZoneID: request.targetZoneID
         )
         let assets = zip(request.assets, results).map { field, result -> Components.Schemas.AssetResult in
             switch result {

@@ -5,14 +5,13 @@ import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     func fetchDatabaseChanges(
-        _ input: Operations.FetchDatabaseChanges.Input
+        _ input: Operations.FetchDatabaseChanges.Input,
+        context: RequestContext
     ) async throws -> Operations.FetchDatabaseChanges.Output {
         let request = try input.body.json
-        let page = try emulator.fetchDatabaseChanges(
+        let page = try context.fetchDatabaseChanges(
             since: request.syncToken,
-            in: DatabaseAddress(input.path),
-            resultsLimit: request.resultsLimit?.count,
-            as: caller
+            resultsLimit: request.resultsLimit?.count
         )
         let reply = Components.Schemas.FetchDatabaseChangesResponse(
             zones: page.zones,
@@ -23,13 +22,12 @@ extension EndpointHandlers {
     }
 
     func fetchZoneChanges(
-        _ input: Operations.FetchZoneChanges.Input
+        _ input: Operations.FetchZoneChanges.Input,
+        context: RequestContext
     ) async throws -> Operations.FetchZoneChanges.Output {
         let request = try input.body.json
-        let results = try emulator.fetchZoneChanges(
-            request.zones.map { ZoneChangesRequest($0, defaults: request) },
-            in: DatabaseAddress(input.path),
-            as: caller
+        let results = try context.fetchZoneChanges(
+            request.zones.map { ZoneChangesRequest($0, defaults: request) }
         )
         let reply = Components.Schemas.FetchZoneChangesResponse(zones: results.map { .init($0) })
         return .ok(.init(body: .json(reply)))

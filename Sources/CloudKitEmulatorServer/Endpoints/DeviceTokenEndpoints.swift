@@ -5,46 +5,45 @@ import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     func createDeviceToken(
-        _ input: Operations.CreateDeviceToken.Input
+        _ input: Operations.CreateDeviceToken.Input,
+        context: RequestContext
     ) async throws -> Operations.CreateDeviceToken.Output {
         let request = try input.body.json
-        let token = try emulator.createDeviceToken(
-            in: input.path.container,
-            input.path.environment,
+        let token = try context.createDeviceToken(
             apnsEnvironment: request.apnsEnvironment,
-            clientID: request.clientId,
-            as: caller
+            clientID: request.clientId
         )
         let reply = Components.Schemas.CreateDeviceTokenResponse(
             apnsEnvironment: token.apnsEnvironment,
             apnsToken: token.apnsToken,
-            webcourierURL: courierURL(of: token)
+            webcourierURL: context.courierURL(of: token)
         )
         return .ok(.init(body: .json(reply)))
     }
 
     func registerDeviceToken(
-        _ input: Operations.RegisterDeviceToken.Input
+        _ input: Operations.RegisterDeviceToken.Input,
+        context: RequestContext
     ) async throws -> Operations.RegisterDeviceToken.Output {
         let request = try input.body.json
-        let token = try emulator.registerDeviceToken(
+        let token = try context.registerDeviceToken(
             request.apnsToken,
-            in: input.path.container,
-            input.path.environment,
             apnsEnvironment: request.apnsEnvironment,
-            clientID: request.clientId,
-            as: caller
+            clientID: request.clientId
         )
         var reply = Components.Schemas.RegisterDeviceTokenResponse()
-        if emulator.configuration.unsettled.deviceTokenRegistration == .answersToken {
+        if context.configuration.unsettled.deviceTokenRegistration == .answersToken {
             reply.apnsEnvironment = token.apnsEnvironment
             reply.apnsToken = token.apnsToken
-            reply.webcourierURL = courierURL(of: token)
+            reply.webcourierURL = context.courierURL(of: token)
         }
         return .ok(.init(body: .json(reply)))
     }
+}
 
-    private func courierURL(of token: IssuedDeviceToken) -> String {
-        Self.address + Courier.path + token.courierID
+extension RequestContext {
+    /// Where the pushes of a device are waited for.
+    fileprivate func courierURL(of token: IssuedDeviceToken) -> String {
+        serverAddress + Courier.path + token.courierID
     }
 }

@@ -1,25 +1,21 @@
 import CloudKitEmulator
+import CloudKitModel
 import CloudKitWebServices
 
 /// The operations of the document, answered by an emulator's rules.
 ///
-/// Each handler takes a request's parts to the rules and the reply's parts back; it decides nothing. What the rules throw
-/// becomes a response in ``Refusal``.
-struct EndpointHandlers: APIProtocol {
-    /// Who makes the request that the present task answers.
-    @TaskLocal static var caller = Caller.anonymous
-
-    /// Where the client of the present task found the server, such as `http://127.0.0.1:8080`.
-    @TaskLocal static var address = ""
-
-    let emulator: CloudKitEmulator
-
-    var caller: Caller { Self.caller }
-}
+/// Each handler passes a request's parts to the rules, which are the methods of the request's context, and the reply's parts back. It
+/// decides nothing. What the rules throw becomes a response in ``RequestFailure``.
+struct EndpointHandlers: ContextualAPIProtocol {}
 
 extension DatabaseAddress {
-    /// The database that a path names; the document gives one form to the paths of all operations on databases.
-    init(_ path: Operations.QueryRecords.Input.Path) {
-        self.init(path.container, path.environment, path.database)
+    /// The database that a path names; the public one for paths below `/device`, which name none. `nil` where a part of the path is not
+    /// valid.
+    init?(_ parameters: [String: Substring]) {
+        guard
+            let environment = ContainerEnvironment(rawValue: String(parameters["environment"] ?? "")),
+            let scope = DatabaseScope(rawValue: String(parameters["database"] ?? "public"))
+        else { return nil }
+        self.init(String(parameters["container"] ?? ""), environment, scope)
     }
 }

@@ -5,35 +5,31 @@ import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     func listSubscriptions(
-        _ input: Operations.ListSubscriptions.Input
+        _ input: Operations.ListSubscriptions.Input,
+        context: RequestContext
     ) async throws -> Operations.ListSubscriptions.Output {
-        let subscriptions = try emulator.listSubscriptions(
-            in: DatabaseAddress(input.path),
-            as: caller
-        )
+        let subscriptions = try context.listSubscriptions()
         return .ok(.init(body: .json(.init(subscriptions: subscriptions))))
     }
 
     func lookupSubscriptions(
-        _ input: Operations.LookupSubscriptions.Input
+        _ input: Operations.LookupSubscriptions.Input,
+        context: RequestContext
     ) async throws -> Operations.LookupSubscriptions.Output {
         let request = try input.body.json
-        let subscriptions = try emulator.lookupSubscriptions(
-            request.subscriptions.map(\.subscriptionID),
-            in: DatabaseAddress(input.path),
-            as: caller
+        let subscriptions = try context.lookupSubscriptions(
+            request.subscriptions.map(\.subscriptionID)
         )
         return .ok(.init(body: .json(.init(subscriptions: subscriptions))))
     }
 
     func modifySubscriptions(
-        _ input: Operations.ModifySubscriptions.Input
+        _ input: Operations.ModifySubscriptions.Input,
+        context: RequestContext
     ) async throws -> Operations.ModifySubscriptions.Output {
         let request = try input.body.json
-        let subscriptions = try emulator.modifySubscriptions(
-            request.operations,
-            in: DatabaseAddress(input.path),
-            as: caller
+        let subscriptions = try context.modifySubscriptions(
+            request.operations
         )
         return .ok(.init(body: .json(.init(subscriptions: subscriptions))))
     }

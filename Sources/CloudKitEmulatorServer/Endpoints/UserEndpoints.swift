@@ -5,8 +5,11 @@ import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
     /// One flat identity, as CloudKit JS reads it; Apple's page shows a list.
-    func fetchCaller(_ input: Operations.FetchCaller.Input) async throws -> Operations.FetchCaller.Output {
-        let identity = try emulator.fetchCaller(as: caller)
+    func fetchCaller(
+        _ input: Operations.FetchCaller.Input,
+        context: RequestContext
+    ) async throws -> Operations.FetchCaller.Output {
+        let identity = try context.fetchCaller()
         let reply = Components.Schemas.FetchCallerResponse(
             userRecordName: identity.userRecordName,
             nameComponents: identity.nameComponents,
@@ -16,9 +19,10 @@ extension EndpointHandlers {
     }
 
     func fetchCurrentUser(
-        _ input: Operations.FetchCurrentUser.Input
+        _ input: Operations.FetchCurrentUser.Input,
+        context: RequestContext
     ) async throws -> Operations.FetchCurrentUser.Output {
-        let user = try emulator.fetchCurrentUser(as: caller)
+        let user = try context.fetchCurrentUser()
         let reply = Components.Schemas.FetchCurrentUserResponse(
             userRecordName: user.userRecordName,
             firstName: user.firstName,
@@ -27,57 +31,56 @@ extension EndpointHandlers {
         return .ok(.init(body: .json(reply)))
     }
 
-    func discoverUsers(_ input: Operations.DiscoverUsers.Input) async throws -> Operations.DiscoverUsers.Output {
+    func discoverUsers(
+        _ input: Operations.DiscoverUsers.Input,
+        context: RequestContext
+    ) async throws -> Operations.DiscoverUsers.Output {
         let request = try input.body.json
-        let users = try emulator.discoverUsers(
-            request.lookupInfos,
-            in: DatabaseAddress(input.path),
-            as: caller
+        let users = try context.discoverUsers(
+            request.lookupInfos
         )
         return .ok(.init(body: .json(.init(users: users))))
     }
 
     func discoverAllUsers(
-        _ input: Operations.DiscoverAllUsers.Input
+        _ input: Operations.DiscoverAllUsers.Input,
+        context: RequestContext
     ) async throws -> Operations.DiscoverAllUsers.Output {
-        let users = try emulator.discoverAllUsers(
-            in: DatabaseAddress(input.path),
-            as: caller
-        )
+        let users = try context.discoverAllUsers()
         return .ok(.init(body: .json(.init(users: users))))
     }
 
     // The deprecated endpoints find the same users, and describe them as they did before there were identities.
 
     func lookupUsersByEmail(
-        _ input: Operations.LookupUsersByEmail.Input
+        _ input: Operations.LookupUsersByEmail.Input,
+        context: RequestContext
     ) async throws -> Operations.LookupUsersByEmail.Output {
         let request = try input.body.json
-        let users = try emulator.lookupUsers(
+        let users = try context.lookupUsers(
             request.users,
-            by: \.emailAddress,
-            in: DatabaseAddress(input.path),
-            as: caller
+            by: \.emailAddress
         )
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
     }
 
-    func lookupUsersByID(_ input: Operations.LookupUsersByID.Input) async throws -> Operations.LookupUsersByID.Output {
+    func lookupUsersByID(
+        _ input: Operations.LookupUsersByID.Input,
+        context: RequestContext
+    ) async throws -> Operations.LookupUsersByID.Output {
         let request = try input.body.json
-        let users = try emulator.lookupUsers(
+        let users = try context.lookupUsers(
             request.users,
-            by: \.userRecordName,
-            in: DatabaseAddress(input.path),
-            as: caller
+            by: \.userRecordName
         )
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
     }
 
-    func lookupContacts(_ input: Operations.LookupContacts.Input) async throws -> Operations.LookupContacts.Output {
-        let users = try emulator.discoverAllUsers(
-            in: DatabaseAddress(input.path),
-            as: caller
-        )
+    func lookupContacts(
+        _ input: Operations.LookupContacts.Input,
+        context: RequestContext
+    ) async throws -> Operations.LookupContacts.Output {
+        let users = try context.discoverAllUsers()
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
     }
 }

@@ -4,11 +4,11 @@ import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
-    func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output {
-        let page = try emulator.listZones(
-            in: DatabaseAddress(input.path),
-            as: caller
-        )
+    func listZones(
+        _ input: Operations.ListZones.Input,
+        context: RequestContext
+    ) async throws -> Operations.ListZones.Output {
+        let page = try context.listZones()
         let reply = Components.Schemas.ListZonesResponse(
             zones: page.zones,
             moreComing: page.moreComing,
@@ -17,35 +17,36 @@ extension EndpointHandlers {
         return .ok(.init(body: .json(reply)))
     }
 
-    func lookupZones(_ input: Operations.LookupZones.Input) async throws -> Operations.LookupZones.Output {
+    func lookupZones(
+        _ input: Operations.LookupZones.Input,
+        context: RequestContext
+    ) async throws -> Operations.LookupZones.Output {
         let request = try input.body.json
-        let zones = try emulator.lookupZones(
-            request.zones,
-            in: DatabaseAddress(input.path),
-            as: caller
+        let zones = try context.lookupZones(
+            request.zones
         )
         return .ok(.init(body: .json(.init(zones: zones))))
     }
 
-    func modifyZones(_ input: Operations.ModifyZones.Input) async throws -> Operations.ModifyZones.Output {
+    func modifyZones(
+        _ input: Operations.ModifyZones.Input,
+        context: RequestContext
+    ) async throws -> Operations.ModifyZones.Output {
         let request = try input.body.json
-        let zones = try emulator.modifyZones(
-            request.operations,
-            in: DatabaseAddress(input.path),
-            as: caller
+        let zones = try context.modifyZones(
+            request.operations
         )
         return .ok(.init(body: .json(.init(zones: zones))))
     }
 
     func fetchZoneListChanges(
-        _ input: Operations.FetchZoneListChanges.Input
+        _ input: Operations.FetchZoneListChanges.Input,
+        context: RequestContext
     ) async throws -> Operations.FetchZoneListChanges.Output {
         let request = try input.body.json
-        let page = try emulator.fetchZoneListChanges(
+        let page = try context.fetchZoneListChanges(
             since: request.metaSyncToken,
-            in: DatabaseAddress(input.path),
-            resultsLimit: request.resultsLimit?.count,
-            as: caller
+            resultsLimit: request.resultsLimit?.count
         )
         let reply = Components.Schemas.FetchZoneListChangesResponse(
             zones: page.zones,

@@ -72,13 +72,14 @@ extension CloudKitEmulatorServer {
     func respond(
         to request: HTTPRequest,
         body: HTTPBody?,
+        at route: ServerRoutes.Match,
         with fault: Fault
     ) async throws -> (HTTPResponse, HTTPBody?) {
         switch fault.kind {
         case .loseRequest:
             throw TransportError.lost
         case .loseReply:
-            _ = try await respondRightly(to: request, body: body)
+            _ = try await serve(request, body: body, at: route)
             throw TransportError.lost
         case .hang(let duration):
             try await configuration.clock.sleep(for: duration)
@@ -86,39 +87,35 @@ extension CloudKitEmulatorServer {
                 code: .timedOut,
                 message: "The emulator did not answer for \(duration), as it was told to."
             )
-        case .refuse(let refusal, let header):
-            var exchange = Exchange(request, with: self)
-            exchange.nextWebAuthToken = nil
-            var (response, body) = exchange.refuse(refusal)
+        case .fail(let failure, let header):
+            var (response, body) = ResponseBuilder(request, with: self).reply(failure)
             response.headerFields[.retryAfter] = header
             return (response, body)
-        case .refuseItems(let items):
-            return try await ItemFault.$current.withValue(items) { try await respondRightly(to: request, body: body) }
+        case .failItems(let fault):
+            return try await serve(request, body: body, at: route, itemFault: fault)
         case .answer(let response, let text):
             return (response, text.map { HTTPBody($0) })
         case .clockSkew(let seconds):
-            return try await CloudKitEmulator.$clockSkew.withValue(seconds) {
-                try await respondRightly(to: request, body: body)
-            }
+            return try await serve(request, body: body, at: route, clockSkew: seconds)
         case .delay(let duration):
             try await configuration.clock.sleep(for: duration)
-            return try await respondRightly(to: request, body: body)
+            return try await serve(request, body: body, at: route)
         case .contentType(let type):
-            var (response, body) = try await respondRightly(to: request, body: body)
+            var (response, body) = try await serve(request, body: body, at: route)
             response.headerFields[.contentType] = type
             return (response, body)
         case .garble:
-            let (response, bytes) = try await reply(to: request, body: body)
+            let (response, bytes) = try await reply(to: request, body: body, at: route)
             return (response, HTTPBody(Array("{\"records\" [".utf8) + bytes.dropFirst()))
         case .truncate(let count):
-            let (response, bytes) = try await reply(to: request, body: body)
+            let (response, bytes) = try await reply(to: request, body: body, at: route)
             return (response, HTTPBody(Array(bytes.prefix(count))))
         case .reset(let count):
-            let (response, bytes) = try await reply(to: request, body: body)
+            let (response, bytes) = try await reply(to: request, body: body, at: route)
             let pieces = Pieces(bytes: bytes.prefix(count), size: max(count, 1), breaks: true) {}
             return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
         case .slow(let size, let pause):
-            let (response, bytes) = try await reply(to: request, body: body)
+            let (response, bytes) = try await reply(to: request, body: body, at: route)
             let clock = configuration.clock
             let pieces = Pieces(bytes: bytes[...], size: size, breaks: false) {
                 if pause > .zero { try await clock.sleep(for: pause) }
@@ -128,15 +125,19 @@ extension CloudKitEmulatorServer {
     }
 
     /// The right reply, as bytes.
-    private func reply(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, [UInt8]) {
-        let (response, body) = try await respondRightly(to: request, body: body)
+    private func reply(
+        to request: HTTPRequest,
+        body: HTTPBody?,
+        at route: ServerRoutes.Match
+    ) async throws -> (HTTPResponse, [UInt8]) {
+        let (response, body) = try await serve(request, body: body, at: route)
         guard let body else { return (response, []) }
         return (response, try await [UInt8](collecting: body, upTo: .max))
     }
 }
 
 extension TransportError {
-    /// What a client meets whose connection breaks.
+    /// The error of a client whose connection breaks.
     fileprivate static var lost: TransportError {
         TransportError(code: .connectionLost, message: "The emulator broke the connection, as it was told to.")
     }

@@ -36,9 +36,9 @@ public struct FaultRule: Sendable {
         /// - Parameter number: Which one, from 1.
         /// - Returns: The calls.
         public static func from(_ number: Int) -> Calls { Calls(first: number, last: .max, step: 1) }
-        /// Every so many, beginning with the one of that number.
+        /// Every `number`th one: `every(3)` is the third, the sixth and so on.
         ///
-        /// - Parameter number: How many, from 1.
+        /// - Parameter number: The distance between two calls, from 1.
         /// - Returns: The calls.
         public static func every(_ number: Int) -> Calls {
             Calls(first: max(number, 1), last: .max, step: max(number, 1))
@@ -123,8 +123,8 @@ public struct Fault: Sendable {
         case loseReply
         case reset(afterBytes: Int)
         case hang(Duration)
-        case refuse(Refusal, retryAfterHeader: String?)
-        case refuseItems(ItemFault)
+        case fail(RequestFailure, retryAfterHeader: String?)
+        case failItems(ItemFault)
         case answer(HTTPResponse, body: String?)
         case garble
         case truncate(afterBytes: Int)
@@ -167,9 +167,9 @@ public struct Fault: Sendable {
     ///   - header: The header field `Retry-After`: seconds, or a date; none when `nil`.
     /// - Returns: The fault.
     public static func throttle(retryAfter: Double? = nil, header: String? = nil) -> Fault {
-        var refusal = Refusal(EmulatorError(.throttled, "Too many requests", retryAfter: retryAfter))
-        refusal.status = .tooManyRequests
-        return Fault(kind: .refuse(refusal, retryAfterHeader: header))
+        var failure = RequestFailure(EmulatorError(.throttled, "Too many requests", retryAfter: retryAfter))
+        failure.status = .tooManyRequests
+        return Fault(kind: .fail(failure, retryAfterHeader: header))
     }
 
     /// Nothing is done: the whole request is refused with an error dictionary.
@@ -186,13 +186,12 @@ public struct Fault: Sendable {
         reason: String = "The emulator was told to fail",
         retryAfter: Double? = nil
     ) -> Fault {
-        var refusal = Refusal(EmulatorError(code, reason, retryAfter: retryAfter))
-        if let status { refusal.status = HTTPResponse.Status(code: status) }
-        return Fault(kind: .refuse(refusal, retryAfterHeader: nil))
+        var failure = RequestFailure(EmulatorError(code, reason, retryAfter: retryAfter))
+        if let status { failure.status = HTTPResponse.Status(code: status) }
+        return Fault(kind: .fail(failure, retryAfterHeader: nil))
     }
 
-    /// Single records of `records/modify` or `records/lookup` are refused, and the others are served. Of an atomic batch nothing is
-    /// done.
+    /// Single records of `records/modify` or `records/lookup` fail, and the others are served. An atomic batch fails as a whole.
     ///
     /// - Parameters:
     ///   - code: The code, one of the service's or any other.
@@ -206,8 +205,8 @@ public struct Fault: Sendable {
         reason: String = "The emulator was told to fail",
         retryAfter: Double? = nil
     ) -> Fault {
-        let error = ErrorResponse(serverErrorCode: code, reason: reason, retryAfter: retryAfter)
-        return Fault(kind: .refuseItems(ItemFault(names: names, error: error)))
+        let error = EmulatorError(code, reason, retryAfter: retryAfter)
+        return Fault(kind: .failItems(ItemFault(names: names, error: error)))
     }
 
     /// The person's token counts as expired: 421, `AUTHENTICATION_REQUIRED`, with a `redirectURL`.
@@ -249,7 +248,7 @@ public struct Fault: Sendable {
         return Fault(kind: .answer(response, body: nil))
     }
 
-    /// The request is done, and the reply is no JSON.
+    /// The request is done, and the reply is not valid JSON.
     public static let invalidJSON = Fault(kind: .garble)
 
     /// The request is done, and the reply ends too early, in a message that is complete as far as HTTP is concerned.
@@ -295,11 +294,11 @@ extension Fault: CustomStringConvertible {
         case .loseReply: "lost reply"
         case .reset(let count): "reset after \(count) bytes"
         case .hang(let duration): "no reply for \(duration)"
-        case .refuse(let refusal, let header):
-            "\(refusal.status.code) \(refusal.error.serverErrorCode.rawValue)"
-                + (refusal.error.retryAfter.map { ", retryAfter \($0)" } ?? "")
+        case .fail(let failure, let header):
+            "\(failure.status.code) \(failure.error.serverErrorCode.rawValue)"
+                + (failure.error.retryAfter.map { ", retryAfter \($0)" } ?? "")
                 + (header.map { ", Retry-After \($0)" } ?? "")
-        case .refuseItems(let items):
+        case .failItems(let items):
             "\(items.error.serverErrorCode.rawValue) for \(items.names?.sorted().joined(separator: ", ") ?? "all items")"
                 + (items.error.retryAfter.map { ", retryAfter \($0)" } ?? "")
         case .answer(let response, let body):

@@ -20,11 +20,6 @@ struct SignInPage {
         self.emulator = emulator
     }
 
-    /// Whether a request's target is the page, with any query.
-    static func isAt(_ target: String?) -> Bool {
-        target.map { $0.prefix { $0 != "?" } == path } ?? false
-    }
-
     /// Shows the page, or takes its form.
     func respond(to request: HTTPRequest, form: ArraySlice<UInt8>) throws -> (HTTPResponse, HTTPBody?) {
         switch request.method {

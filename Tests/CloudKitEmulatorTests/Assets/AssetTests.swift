@@ -26,11 +26,9 @@ extension World {
         in address: DatabaseAddress? = nil
     ) throws -> AssetUploadTicket {
         let request = AssetUploadRequest(recordName: name, recordType: type, fieldName: field)
-        return try emulator.requestAssetUploads(
+        return try emulator.request(in: address ?? privateDatabase, as: .user(ann)).requestAssetUploads(
             [request],
-            in: address ?? privateDatabase,
-            zoneID: address == nil ? zoneID : nil,
-            as: .user(ann)
+            zoneID: address == nil ? zoneID : nil
         )[0]
     }
 
@@ -41,12 +39,7 @@ extension World {
     }
 
     func record(_ name: String) throws -> CloudKitModel.Record {
-        try emulator.lookupRecords(
-            [RecordLookup(recordName: name)],
-            in: privateDatabase,
-            zoneID: Self.notes,
-            as: .user(ann)
-        ).records[0].get()
+        try asAnn().lookupRecords([RecordLookup(recordName: name)], zoneID: Self.notes).records[0].get()
     }
 
     /// All bytes behind an asset's download address.
@@ -185,11 +178,9 @@ struct AssetTests {
         #expect(UUID(uuidString: made.recordName) != nil)
         #expect(
             refusal {
-                try world.emulator.requestAssetUploads(
-                    [AssetUploadRequest(recordType: "Note", fieldName: "photo")],
-                    in: world.publicDatabase,
-                    as: .anonymous
-                )
+                try world.emulator.request(in: world.publicDatabase, as: .anonymous).requestAssetUploads([
+                    AssetUploadRequest(recordType: "Note", fieldName: "photo")
+                ])
             } == "ACCESS_DENIED CREATE operation not permitted"
         )
     }
@@ -290,22 +281,16 @@ struct AssetTests {
         let asset = try world.upload(picture, for: "photo", named: "A")
         let other = try world.upload([7], for: "album", named: "A")
         let caller = Caller.user(world.ann)
-        let saved = try world.emulator.modifyRecords(
+        let saved = try world.emulator.request(in: world.privateDatabase, as: caller).modifyRecords(
             [.note(.create, "A", ["photo": .asset(asset), "album": .assetList([other])])],
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: caller
+            zoneID: World.notes
         ).records
-        let found = try world.emulator.queryRecords(
+        let found = try world.emulator.request(in: world.privateDatabase, as: caller).queryRecords(
             RecordQuery(recordType: "Note"),
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: caller
+            zoneID: World.notes
         ).records
-        let changed = try world.emulator.fetchRecordChanges(
-            ZoneChangesRequest(zoneID: World.notes),
-            in: world.privateDatabase,
-            as: caller
+        let changed = try world.emulator.request(in: world.privateDatabase, as: caller).fetchRecordChanges(
+            ZoneChangesRequest(zoneID: World.notes)
         ).records
         for results in [saved, found, changed] {
             let record = try results[0].get()
@@ -338,11 +323,9 @@ struct AssetTests {
         let world = try World()
         try world.modify(.photo(.create, "A", try world.upload(picture, for: "photo", named: "A")), .note(.create, "B"))
         func rereference(_ name: String, _ field: String) throws -> Result<Asset, EmulatorError> {
-            try world.emulator.rereferenceAssets(
+            try world.asAnn().rereferenceAssets(
                 [AssetFieldID(recordName: name, fieldName: field)],
-                in: world.privateDatabase,
-                zoneID: World.notes,
-                as: .user(world.ann)
+                zoneID: World.notes
             )[0]
         }
         let asset = try rereference("A", "photo").get()
@@ -383,11 +366,7 @@ struct AssetTests {
         try world.modify(.note(.forceDelete, "B"))
         #expect(try files() == [1, 1])
         _ = try world.upload([1, 2, 3], for: "photo", named: "D")
-        _ = try world.emulator.modifyZones(
-            [ZoneOperation(.delete, zone: Zone(zoneID: World.notes))],
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        _ = try world.asAnn().modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: World.notes))])
         #expect(try files() == [0, 0])
 
         // Never attached, and broken off without a word: swept away in time.

@@ -4,20 +4,11 @@ import Testing
 
 struct DatabaseChangesTests {
     private func changes(_ world: World, since token: String? = nil, limit: Int? = nil) throws -> ZonePage {
-        try world.emulator.fetchDatabaseChanges(
-            since: token,
-            in: world.privateDatabase,
-            resultsLimit: limit,
-            as: .user(world.ann)
-        )
+        try world.asAnn().fetchDatabaseChanges(since: token, resultsLimit: limit)
     }
 
     private func zones(_ world: World, _ type: ZoneOperation.OperationType, _ name: String) throws {
-        _ = try world.emulator.modifyZones(
-            [ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: name)))],
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        _ = try world.asAnn().modifyZones([ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: name)))])
     }
 
     @Test func changedZonesComeInTheOrderOfTheirLastChange() throws {
@@ -35,11 +26,8 @@ struct DatabaseChangesTests {
         // The zone's own token leads to its changes.
         let token = try next.zones[0].get().syncToken
         #expect(
-            try world.emulator.fetchRecordChanges(
-                ZoneChangesRequest(zoneID: World.notes, syncToken: token),
-                in: world.privateDatabase,
-                as: .user(world.ann)
-            ).records == []
+            try world.asAnn().fetchRecordChanges(ZoneChangesRequest(zoneID: World.notes, syncToken: token)).records
+                == []
         )
     }
 
@@ -80,16 +68,12 @@ struct DatabaseChangesTests {
         #expect(refusal { try changes(world, since: zoneToken) } == unknown)
         #expect(
             refusal {
-                try world.emulator.fetchDatabaseChanges(
-                    since: token,
-                    in: world.privateDatabase,
-                    as: .user(world.ben)
-                )
+                try world.asBen().fetchDatabaseChanges(since: token)
             } == unknown
         )
         #expect(
             refusal {
-                try world.emulator.fetchDatabaseChanges(since: nil, in: world.publicDatabase, as: .user(world.ann))
+                try world.asAnn(in: .public).fetchDatabaseChanges(since: nil)
             } == "BAD_REQUEST endpoint not applicable in the database type 'publicdb'"
         )
     }
@@ -97,7 +81,7 @@ struct DatabaseChangesTests {
     @Test func theDeprecatedListOfZonesHasTokensOfItsOwn() throws {
         let world = try World()
         func list(since token: String?) throws -> ZonePage {
-            try world.emulator.fetchZoneListChanges(since: token, in: world.privateDatabase, as: .user(world.ann))
+            try world.asAnn().fetchZoneListChanges(since: token)
         }
         let first = try list(since: nil)
         #expect(first.zones.map(summary) == ["Notes"])

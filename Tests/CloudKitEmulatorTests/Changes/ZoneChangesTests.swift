@@ -11,7 +11,7 @@ struct ZoneChangesTests {
     ) throws -> ZoneChanges {
         var request = ZoneChangesRequest(zoneID: zoneID, syncToken: token)
         configure(&request)
-        return try world.emulator.fetchRecordChanges(request, in: world.privateDatabase, as: .user(world.ann))
+        return try world.asAnn().fetchRecordChanges(request)
     }
 
     private func names(_ changes: ZoneChanges) -> [String] {
@@ -114,11 +114,7 @@ struct ZoneChangesTests {
     @Test func whatIsNoTokenOfTheZoneIsRefused() throws {
         let world = try World()
         let other = ZoneID(zoneName: "Other")
-        _ = try world.emulator.modifyZones(
-            [ZoneOperation(.create, zone: Zone(zoneID: other))],
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        _ = try world.asAnn().modifyZones([ZoneOperation(.create, zone: Zone(zoneID: other))])
         try world.modify(.note(.create, "a"))
         let token = try changes(world).syncToken
         let unknown = "BAD_REQUEST Unknown sync continuation type"
@@ -131,11 +127,7 @@ struct ZoneChangesTests {
                     == "BAD_REQUEST Invalid continuation format"
             )
         }
-        let databaseToken = try world.emulator.fetchDatabaseChanges(
-            since: nil,
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        ).syncToken
+        let databaseToken = try world.asAnn().fetchDatabaseChanges(since: nil).syncToken
         #expect(refusal { try changes(world, since: databaseToken) } == unknown)
         #expect(refusal { try changes(world, since: token, zoneID: other) } == unknown)
         let stranger = try World()
@@ -147,11 +139,7 @@ struct ZoneChangesTests {
         try world.modify(.note(.create, "a"))
         let token = try changes(world).syncToken
         for type in [ZoneOperation.OperationType.delete, .create] {
-            _ = try world.emulator.modifyZones(
-                [ZoneOperation(type, zone: Zone(zoneID: World.notes))],
-                in: world.privateDatabase,
-                as: .user(world.ann)
-            )
+            _ = try world.asAnn().modifyZones([ZoneOperation(type, zone: Zone(zoneID: World.notes))])
         }
         #expect(
             refusal { try changes(world, since: token) }
@@ -173,10 +161,8 @@ struct ZoneChangesTests {
     @Test func eachZoneOfARequestHasItsOwnAnswer() throws {
         let world = try World()
         try world.modify(.note(.create, "a"))
-        let results = try world.emulator.fetchZoneChanges(
-            [World.notes, ZoneID(zoneName: "missing"), .default, World.notes].map { ZoneChangesRequest(zoneID: $0) },
-            in: world.privateDatabase,
-            as: .user(world.ann)
+        let results = try world.asAnn().fetchZoneChanges(
+            [World.notes, ZoneID(zoneName: "missing"), .default, World.notes].map { ZoneChangesRequest(zoneID: $0) }
         ).map { result in
             switch result {
             case .changes(let changes): names(changes).joined(separator: " ")
@@ -193,7 +179,7 @@ struct ZoneChangesTests {
             refusal { try changes(world, zoneID: .default) } == "BAD_REQUEST cannot get changes in default zone"
         )
         #expect(
-            refusal { try world.emulator.fetchZoneChanges([], in: world.publicDatabase, as: .user(world.ann)) }
+            refusal { try world.asAnn(in: .public).fetchZoneChanges([]) }
                 == "BAD_REQUEST endpoint not applicable in the database type 'publicdb'"
         )
     }

@@ -65,13 +65,11 @@ struct NumberFieldTests {
                 var names: [String] = []
                 var marker: String?
                 repeat {
-                    let page = try prices.world.emulator.queryRecords(
+                    let page = try prices.world.asAnn().queryRecords(
                         query,
-                        in: prices.world.privateDatabase,
                         zoneID: World.notes,
                         resultsLimit: limit,
-                        continuationMarker: marker,
-                        as: .user(prices.world.ann)
+                        continuationMarker: marker
                     )
                     names += page.records.compactMap(\.recordName)
                     marker = page.continuationMarker

@@ -22,14 +22,12 @@ struct PagingTests {
         var pages: [[String]] = []
         var marker: String?
         repeat {
-            let page = try world.emulator.queryRecords(
+            let page = try world.asAnn().queryRecords(
                 query,
-                in: world.privateDatabase,
                 zoneID: zoneWide ? nil : World.notes,
                 zoneWide: zoneWide,
                 resultsLimit: limit,
-                continuationMarker: marker,
-                as: .user(world.ann)
+                continuationMarker: marker
             )
             pages.append(page.records.map { $0.recordName ?? "?" })
             marker = page.continuationMarker
@@ -73,14 +71,12 @@ struct PagingTests {
     @Test func aPageCanBeAskedForAgainWithOtherOptions() throws {
         let world = try worldOf450()
         func page(_ query: RecordQuery, _ marker: String?, limit: Int) throws -> RecordPage {
-            try world.emulator.queryRecords(
+            try world.asAnn().queryRecords(
                 query,
-                in: world.privateDatabase,
                 zoneID: World.notes,
                 resultsLimit: limit,
                 continuationMarker: marker,
-                desiredKeys: [],
-                as: .user(world.ann)
+                desiredKeys: []
             )
         }
         let query = RecordQuery(recordType: "Note", sorts: [QuerySort("n")])
@@ -96,12 +92,7 @@ struct PagingTests {
         #expect(refusal { try page(RecordQuery(recordType: "Note"), first.continuationMarker, limit: 3) } == refused)
         #expect(
             refusal {
-                try world.emulator.queryRecords(
-                    query,
-                    in: world.privateDatabase,
-                    continuationMarker: first.continuationMarker,
-                    as: .user(world.ann)
-                )
+                try world.asAnn().queryRecords(query, continuationMarker: first.continuationMarker)
             } == refused
         )
         for limit in [0, -1] {
@@ -112,31 +103,22 @@ struct PagingTests {
     @Test func writesBetweenPagesNeitherRepeatNorHideOthers() throws {
         let world = try worldOf450()
         let query = RecordQuery(recordType: "Note", sorts: [QuerySort("n")])
-        let first = try world.emulator.queryRecords(
-            query,
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(world.ann)
-        )
+        let first = try world.asAnn().queryRecords(query, zoneID: World.notes)
         // The last record of the page goes, another appears among the first, a third at the end.
         try world.modify(
             .note(.forceDelete, first.records.last?.recordName),
             .note(.create, "early", ["n": 1]),
             .note(.create, "late", ["n": 1000])
         )
-        let second = try world.emulator.queryRecords(
+        let second = try world.asAnn().queryRecords(
             query,
-            in: world.privateDatabase,
             zoneID: World.notes,
-            continuationMarker: first.continuationMarker,
-            as: .user(world.ann)
+            continuationMarker: first.continuationMarker
         )
-        let third = try world.emulator.queryRecords(
+        let third = try world.asAnn().queryRecords(
             query,
-            in: world.privateDatabase,
             zoneID: World.notes,
-            continuationMarker: second.continuationMarker,
-            as: .user(world.ann)
+            continuationMarker: second.continuationMarker
         )
         let names = (first.records + second.records + third.records).map { $0.recordName ?? "?" }
         #expect(names == (0..<450).reversed().map { "r\($0)" } + ["late"])
@@ -145,11 +127,7 @@ struct PagingTests {
     @Test func zoneWideFindsRecordsOfAllZones() throws {
         let world = try World()
         let other = ZoneID(zoneName: "Other")
-        _ = try world.emulator.modifyZones(
-            [ZoneOperation(.create, zone: Zone(zoneID: other))],
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        _ = try world.asAnn().modifyZones([ZoneOperation(.create, zone: Zone(zoneID: other))])
         try world.modify([.note(.create, "a", ["n": 3])], zoneID: nil)
         try world.modify([.note(.create, "b", ["n": 1])], zoneID: World.notes)
         try world.modify([.note(.create, "c", ["n": 2])], zoneID: other)
@@ -158,22 +136,13 @@ struct PagingTests {
         #expect(try pages(world, sorted, limit: 1, zoneWide: true) == [["b"], ["c"], ["a"]])
         #expect(try pages(world, RecordQuery(recordType: "Note"), limit: 2, zoneWide: true) == [["a", "b"], ["c"]])
         #expect(
-            try world.emulator.queryRecords(
-                sorted,
-                in: world.privateDatabase,
-                zoneWide: true,
-                as: .user(world.ann)
-            ).records.map { try $0.get().zoneID?.zoneName } == ["Notes", "Other", "_defaultZone"]
+            try world.asAnn().queryRecords(sorted, zoneWide: true).records.map { try $0.get().zoneID?.zoneName } == [
+                "Notes", "Other", "_defaultZone",
+            ]
         )
         // A zone beside `zoneWide` counts alone.
         #expect(
-            try world.emulator.queryRecords(
-                sorted,
-                in: world.privateDatabase,
-                zoneID: other,
-                zoneWide: true,
-                as: .user(world.ann)
-            ).records.map { $0.recordName } == ["c"]
+            try world.asAnn().queryRecords(sorted, zoneID: other, zoneWide: true).records.map { $0.recordName } == ["c"]
         )
     }
 }

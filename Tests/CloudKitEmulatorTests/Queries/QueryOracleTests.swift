@@ -109,13 +109,11 @@ struct QueryOracleTests {
             var found: [String] = []
             var marker: String?
             repeat {
-                let page = try world.emulator.queryRecords(
+                let page = try world.asAnn().queryRecords(
                     query,
-                    in: world.privateDatabase,
                     zoneID: World.notes,
                     resultsLimit: limit,
-                    continuationMarker: marker,
-                    as: .user(world.ann)
+                    continuationMarker: marker
                 )
                 found += page.records.map { $0.recordName ?? "?" }
                 marker = page.continuationMarker

@@ -10,11 +10,9 @@ struct QueryPlanTests {
         steps: [String], streams: Bool
     ) {
         let items = try Items()
-        let (steps, streams) = try items.world.emulator.explain(
+        let (steps, streams) = try items.world.asAnn().explain(
             RecordQuery(recordType: "Item", filters: filters, sorts: sorts),
-            in: items.world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(items.world.ann)
+            zoneID: World.notes
         )
         #expect(steps.first == "CO-ROUTINE walk")
         #expect(steps.suffix(2) == ["SCAN walk", "SEARCH record USING INTEGER PRIMARY KEY (rowid=?)"])

@@ -115,14 +115,12 @@ struct BatchTests {
                 """#
             ),
         ]
-        let page = try world.emulator.modifyRecords(
+        let page = try world.asAnn().modifyRecords(
             operations,
-            in: world.privateDatabase,
             zoneID: World.notes,
             desiredKeys: ["x", "recordName"],
             numbersAsStrings: false,
-            getCurrentSyncToken: true,
-            as: .user(world.ann)
+            getCurrentSyncToken: true
         )
         #expect(
             page.records.map(summary) == [
@@ -130,10 +128,8 @@ struct BatchTests {
             ]
         )
         #expect(try world.contents()[1].contains(#""x":"#))
-        let changes = try world.emulator.fetchRecordChanges(
-            ZoneChangesRequest(zoneID: World.notes, syncToken: page.syncToken),
-            in: world.privateDatabase,
-            as: .user(world.ann)
+        let changes = try world.asAnn().fetchRecordChanges(
+            ZoneChangesRequest(zoneID: World.notes, syncToken: page.syncToken)
         )
         #expect(changes.records == [])
     }
@@ -150,12 +146,10 @@ struct BatchTests {
                 ]
             )
         )
-        let page = try world.emulator.lookupRecords(
+        let page = try world.asAnn().lookupRecords(
             [RecordLookup(recordName: "a")],
-            in: world.privateDatabase,
             zoneID: World.notes,
-            numbersAsStrings: true,
-            as: .user(world.ann)
+            numbersAsStrings: true
         )
         #expect(
             page.records.map(summary) == [
@@ -169,11 +163,9 @@ struct BatchTests {
     @Test func lookupsAnswerInTheOrderOfTheRequest() throws {
         let world = try World()
         try world.modify(.note(.create, "a"), .note(.create, "b"))
-        let page = try world.emulator.lookupRecords(
+        let page = try world.asAnn().lookupRecords(
             ["b", "missing", "a", "a"].map { RecordLookup(recordName: $0) },
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(world.ann)
+            zoneID: World.notes
         )
         #expect(page.records.map(summary) == ["b@2 {}", "missing! NOT_FOUND Record not found", "a@1 {}", "a@1 {}"])
         #expect(
@@ -182,11 +174,7 @@ struct BatchTests {
         )
         #expect(
             refusal {
-                try world.emulator.lookupRecords(
-                    (0...200).map { RecordLookup(recordName: "\($0)") },
-                    in: world.privateDatabase,
-                    as: .user(world.ann)
-                )
+                try world.asAnn().lookupRecords((0...200).map { RecordLookup(recordName: "\($0)") })
             } == "BAD_REQUEST a request looks up at most 200 records, not 201"
         )
     }

@@ -14,11 +14,9 @@ struct FieldRulesTests {
             let operation: RecordOperation = try value(
                 #"{"operationType":"create","record":{"recordName":"\#(name)","recordType":"T","fields":{"f":\#(json)}}}"#
             )
-            let page = try world.emulator.modifyRecords(
+            let page = try world.emulator.request(in: address, as: .user(world.ann)).modifyRecords(
                 [operation],
-                in: address,
-                zoneID: zoneID,
-                as: .user(world.ann)
+                zoneID: zoneID
             )
             switch page.records[0] {
             case .record(let record):

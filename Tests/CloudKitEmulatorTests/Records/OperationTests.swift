@@ -101,18 +101,11 @@ struct OperationTests {
 
     @Test func aNewRecordShowsEverythingThatTheServiceKeeps() throws {
         let world = try World()
-        let created = try world.emulator.modifyRecords(
-            [.note(.create, "A", ["title": "Milk"])],
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(world.ann)
-        )
+        let created = try world.asAnn().modifyRecords([.note(.create, "A", ["title": "Milk"])], zoneID: World.notes)
         world.clock.advance(by: 60)
-        let updated = try world.emulator.modifyRecords(
+        let updated = try world.asAnn().modifyRecords(
             [.note(.update, "A", tag: "1", ["done": true])],
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(world.ann)
+            zoneID: World.notes
         )
         let stamp = #"{"timestamp":1700000000000,"userRecordName":"\#(world.ann)","deviceID":"2"}"#
         let laterStamp = #"{"timestamp":1700000060000,"userRecordName":"\#(world.ann)","deviceID":"2"}"#
@@ -133,11 +126,9 @@ struct OperationTests {
 
     @Test func aRecordWithoutANameGetsAUUID() throws {
         let world = try World()
-        let names = try world.emulator.modifyRecords(
-            [.note(.create, nil), .note(.create, nil)],
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        ).records.map { try $0.get().recordName ?? "" }
+        let names = try world.asAnn().modifyRecords([.note(.create, nil), .note(.create, nil)]).records.map {
+            try $0.get().recordName ?? ""
+        }
         let form = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
         #expect(names.allSatisfy { $0.wholeMatch(of: form) != nil })
         #expect(Set(names).count == 2)
@@ -212,11 +203,7 @@ struct OperationTests {
         try world.modify([RecordOperation(.create, record: record)], zoneID: nil)
         #expect(try world.contents() == [])
         #expect(
-            try world.emulator.lookupRecords(
-                [RecordLookup(recordName: "x")],
-                in: world.privateDatabase,
-                as: .user(world.ann)
-            ).records.map(summary) == ["x@1 {}"]
+            try world.asAnn().lookupRecords([RecordLookup(recordName: "x")]).records.map(summary) == ["x@1 {}"]
         )
     }
 

@@ -5,7 +5,7 @@ import Testing
 /// The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`.
 struct PermissionTests {
     private func modify(_ world: World, _ operation: RecordOperation, as caller: Caller) throws -> [String] {
-        try world.emulator.modifyRecords([operation], in: world.publicDatabase, as: caller).records.map(summary)
+        try world.emulator.request(in: world.publicDatabase, as: caller).modifyRecords([operation]).records.map(summary)
     }
 
     @Test func credentialsAreJudgedBeforeArguments() throws {
@@ -13,8 +13,8 @@ struct PermissionTests {
         let operations = (0...200).map { RecordOperation.note(.create, "n\($0)") }
         let lookups = (0...200).map { RecordLookup(recordName: "n\($0)") }
         let refusals = [
-            refusal { try world.emulator.modifyRecords(operations, in: world.privateDatabase, as: .anonymous) },
-            refusal { try world.emulator.lookupRecords(lookups, in: world.privateDatabase, as: .anonymous) },
+            refusal { try world.emulator.request(in: world.privateDatabase, as: .anonymous).modifyRecords(operations) },
+            refusal { try world.emulator.request(in: world.privateDatabase, as: .anonymous).lookupRecords(lookups) },
         ]
         #expect(refusals.allSatisfy { $0.hasPrefix("AUTHENTICATION_REQUIRED") }, "\(refusals)")
     }
@@ -38,11 +38,9 @@ struct PermissionTests {
         }
         for reader in [ann, ben, key, .anonymous] {
             #expect(
-                try world.emulator.lookupRecords(
-                    [RecordLookup(recordName: "x")],
-                    in: world.publicDatabase,
-                    as: reader
-                ).records.map(summary) == ["x@1 {}"]
+                try world.emulator.request(in: world.publicDatabase, as: reader).lookupRecords([
+                    RecordLookup(recordName: "x")
+                ]).records.map(summary) == ["x@1 {}"]
             )
         }
         #expect(try modify(world, .note(.update, "x", tag: "1", ["a": 1]), as: ann)[0].hasPrefix("x@2"))
@@ -51,11 +49,9 @@ struct PermissionTests {
     @Test func aServerKeyHasAUserRecordNameOfItsOwn() throws {
         let world = try World()
         let names = try ["k", "k", "l"].enumerated().map { index, keyID in
-            try world.emulator.modifyRecords(
-                [.note(.create, "r\(index)")],
-                in: world.publicDatabase,
-                as: .serverKey(keyID: keyID)
-            ).records[0].get().created?.userRecordName ?? ""
+            try world.emulator.request(in: world.publicDatabase, as: .serverKey(keyID: keyID)).modifyRecords([
+                .note(.create, "r\(index)")
+            ]).records[0].get().created?.userRecordName ?? ""
         }
         #expect(names.allSatisfy { $0.wholeMatch(of: /_[0-9a-f]{32}/) != nil })
         #expect(names[0] == names[1] && names[0] != names[2])
@@ -66,17 +62,17 @@ struct PermissionTests {
         let world = try World()
         for address in [world.privateDatabase, world.sharedDatabase] {
             #expect(
-                refusal { try world.emulator.listZones(in: address, as: .anonymous) }
+                refusal { try world.emulator.request(in: address, as: .anonymous).listZones() }
                     == "AUTHENTICATION_REQUIRED request needs authorization"
             )
             #expect(
-                refusal { try world.emulator.listZones(in: address, as: .serverKey(keyID: "k")) }
+                refusal { try world.emulator.request(in: address, as: .serverKey(keyID: "k")).listZones() }
                     == "AUTHENTICATION_FAILED Authentication failed"
             )
         }
         let other = try World { $0.unsettled.serverKeyOnPrivateDatabase = .accessDenied }
         #expect(
-            refusal { try other.emulator.listZones(in: other.privateDatabase, as: .serverKey(keyID: "k")) }
+            refusal { try other.emulator.request(in: other.privateDatabase, as: .serverKey(keyID: "k")).listZones() }
                 == "ACCESS_DENIED Authentication failed"
         )
     }
@@ -86,11 +82,9 @@ struct PermissionTests {
         try world.modify([.note(.create, "x")], zoneID: nil)
         for (caller, expected) in [(world.ann, "x@1 {}"), (world.ben, "x! NOT_FOUND Record not found")] {
             #expect(
-                try world.emulator.lookupRecords(
-                    [RecordLookup(recordName: "x")],
-                    in: world.privateDatabase,
-                    as: .user(caller)
-                ).records.map(summary) == [expected]
+                try world.emulator.request(in: world.privateDatabase, as: .user(caller)).lookupRecords([
+                    RecordLookup(recordName: "x")
+                ]).records.map(summary) == [expected]
             )
         }
     }

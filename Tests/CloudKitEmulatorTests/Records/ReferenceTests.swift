@@ -21,17 +21,11 @@ struct ReferenceTests {
             .note(.create, "friend", ["of": to("parent", .none)]),
             .note(.create, "stranger")
         )
-        let before = try world.emulator.fetchRecordChanges(
-            ZoneChangesRequest(zoneID: World.notes),
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        let before = try world.asAnn().fetchRecordChanges(ZoneChangesRequest(zoneID: World.notes))
         #expect(try world.modify(.note(.forceDelete, "parent")) == ["parent deleted"])
         #expect(try names(world) == ["friend", "stranger"])
-        let after = try world.emulator.fetchRecordChanges(
-            ZoneChangesRequest(zoneID: World.notes, syncToken: before.syncToken),
-            in: world.privateDatabase,
-            as: .user(world.ann)
+        let after = try world.asAnn().fetchRecordChanges(
+            ZoneChangesRequest(zoneID: World.notes, syncToken: before.syncToken)
         )
         #expect(after.records.map(summary) == ["child deleted", "grandchild deleted", "parent deleted"])
     }

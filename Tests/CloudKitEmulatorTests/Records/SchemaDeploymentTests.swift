@@ -9,11 +9,11 @@ struct SchemaDeploymentTests {
     private func modify(_ world: World, _ operations: RecordOperation..., in address: DatabaseAddress) throws
         -> [String]
     {
-        try world.emulator.modifyRecords(operations, in: address, as: .user(world.ann)).records.map(summary)
+        try world.emulator.request(in: address, as: .user(world.ann)).modifyRecords(operations).records.map(summary)
     }
 
     private func find(_ world: World, _ query: RecordQuery) throws -> [String?] {
-        try world.emulator.queryRecords(query, in: production, as: .user(world.ann)).records.map {
+        try world.emulator.request(in: production, as: .user(world.ann)).queryRecords(query).records.map {
             try $0.get().recordName
         }
     }
@@ -87,20 +87,16 @@ struct SchemaDeploymentTests {
         let world = try World()
         try world.modify(.note(.create, "root"))
         try world.emulator.deploySchema(of: World.container)
-        _ = try world.emulator.modifyZones(
-            [ZoneOperation(.create, zone: Zone(zoneID: World.notes))],
-            in: production,
-            as: .user(world.ann)
-        )
+        _ = try world.emulator.request(in: production, as: .user(world.ann)).modifyZones([
+            ZoneOperation(.create, zone: Zone(zoneID: World.notes))
+        ])
         let share: Record = try value(
             #"{"recordType":"cloudkit.share","recordName":"share","fields":{"cloudkit.title":{"value":"x","type":"STRING"}},"#
                 + #""forRecord":{"recordName":"root","recordChangeTag":"1"}}"#
         )
-        let results = try world.emulator.modifyRecords(
+        let results = try world.emulator.request(in: production, as: .user(world.ann)).modifyRecords(
             [.note(.create, "root"), RecordOperation(.create, record: share)],
-            in: production,
-            zoneID: World.notes,
-            as: .user(world.ann)
+            zoneID: World.notes
         ).records
         #expect(results.map(summary).filter { $0.contains("!") } == [])
     }

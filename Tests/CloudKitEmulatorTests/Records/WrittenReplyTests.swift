@@ -35,43 +35,37 @@ struct WrittenReplyTests {
         share.forRecord = RecordVersion(recordName: "root", recordChangeTag: try world.tag("root"))
         try world.modify(RecordOperation(.create, record: share))
 
-        let caller = Caller.user(world.ann)
+        let ann = try world.asAnn()
         let names = ["empty", "p", "S", "r7", "nobody"] + (0..<60).map { "r\($0)" }
         for desiredKeys in [nil, ["text", "photo"], []] as [[String]?] {
             for numbersAsStrings in [false, true] {
-                try expectEqualReplies("lookup, seed \(seed)") {
-                    try world.emulator.lookupRecords(
+                try expectEqualReplies("lookup, seed \(seed)", ann) {
+                    try $0.lookupRecords(
                         names.map { RecordLookup(recordName: $0) },
-                        in: world.privateDatabase,
                         zoneID: World.notes,
                         desiredKeys: desiredKeys,
-                        numbersAsStrings: numbersAsStrings,
-                        as: caller
+                        numbersAsStrings: numbersAsStrings
                     ).records
                 }
                 for type in ["Note", "Other", "cloudkit.share"] {
                     for sorts in [[], [QuerySort("number")]] where type != "cloudkit.share" || sorts.isEmpty {
-                        try expectEqualReplies("query of \(type), seed \(seed)") {
-                            try world.emulator.queryRecords(
+                        try expectEqualReplies("query of \(type), seed \(seed)", ann) {
+                            try $0.queryRecords(
                                 RecordQuery(recordType: type, sorts: sorts),
-                                in: world.privateDatabase,
                                 zoneID: World.notes,
                                 desiredKeys: desiredKeys,
-                                numbersAsStrings: numbersAsStrings,
-                                as: caller
+                                numbersAsStrings: numbersAsStrings
                             ).records
                         }
                     }
                 }
-                try expectEqualReplies("changes, seed \(seed)") {
-                    try world.emulator.fetchRecordChanges(
+                try expectEqualReplies("changes, seed \(seed)", ann) {
+                    try $0.fetchRecordChanges(
                         ZoneChangesRequest(
                             zoneID: World.notes,
                             desiredKeys: desiredKeys,
                             numbersAsStrings: numbersAsStrings
-                        ),
-                        in: world.privateDatabase,
-                        as: caller
+                        )
                     ).records
                 }
             }
@@ -82,7 +76,9 @@ struct WrittenReplyTests {
         let world = try World()
         try world.modify(.note(.create, "A", ["title": "Milk"]))
         func record(isWritten: Bool) throws -> Record {
-            try CloudKitEmulator.$repliesAreWritten.withValue(isWritten) { try world.record("A") }
+            var ann = try world.asAnn()
+            if isWritten { ann.replyForm = .written }
+            return try ann.lookupRecords([RecordLookup(recordName: "A")], zoneID: World.notes).records[0].get()
         }
         #expect(try record(isWritten: false).fields == ["title": "Milk"])
         #expect(try record(isWritten: true).fields.isEmpty)
@@ -92,9 +88,15 @@ struct WrittenReplyTests {
         )
     }
 
-    private func expectEqualReplies(_ comment: String, _ fetch: () throws -> [RecordResult]) throws {
-        let values = try fetch()
-        let written = try CloudKitEmulator.$repliesAreWritten.withValue(true) { try fetch() }
+    private func expectEqualReplies(
+        _ comment: String,
+        _ ann: RequestContext,
+        _ fetch: (RequestContext) throws -> [RecordResult]
+    ) throws {
+        let values = try fetch(ann)
+        var ann = ann
+        ann.replyForm = .written
+        let written = try fetch(ann)
         #expect(values.count == written.count, "\(comment)")
         for (value, written) in zip(values, written) {
             #expect(try reply(value) == reply(written), "\(comment)")

@@ -16,22 +16,15 @@ struct ShareTests {
         let world = try World()
         var root = Record(recordType: "Note", recordName: "A")
         root.createShortGUID = true
-        let results = try world.emulator.modifyRecords(
+        let results = try world.asAnn().modifyRecords(
             [RecordOperation(.create, record: root), share(of: "A", tag: nil, named: "S")],
-            in: world.privateDatabase,
             zoneID: World.notes,
-            atomic: true,
-            as: .user(world.ann)
+            atomic: true
         ).records.map { try $0.get() }
         #expect(results[1].shortGUID == results[0].shortGUID)
         #expect(results[1].shortGUID?.count == 25)
         #expect(results[1].currentUserParticipant == results[1].owner)
-        let lookup = try world.emulator.lookupRecords(
-            [RecordLookup(recordName: "A")],
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(world.ann)
-        )
+        let lookup = try world.asAnn().lookupRecords([RecordLookup(recordName: "A")], zoneID: World.notes)
         #expect(try lookup.records[0].get().share?.recordName == "S")
     }
 
@@ -79,25 +72,15 @@ struct ShareTests {
         try world.modify(.note(.create, "A"))
         var share = Record(recordType: "cloudkit.share", recordName: "cloudkit.zoneshare")
         share.publicPermission = .readWrite
-        let results = try world.emulator.modifyRecords(
-            [RecordOperation(.create, record: share)],
-            in: world.privateDatabase,
-            zoneID: World.notes,
-            as: .user(world.ann)
-        ).records
+        let results = try world.asAnn().modifyRecords([RecordOperation(.create, record: share)], zoneID: World.notes)
+            .records
         let shortGUID = try #require(try results[0].get().shortGUID)
-        let accepted = try world.emulator.acceptShares(
-            [ShortGUID(shortGUID)],
-            in: world.publicDatabase,
-            as: .user(world.ben)
-        )
+        let accepted = try world.asBen(in: .public).acceptShares([ShortGUID(shortGUID)])
         let zone = try #require(try accepted[0].get().zoneID)
         #expect(try accepted[0].get().rootRecordName == nil)
-        let written = try world.emulator.modifyRecords(
+        let written = try world.asBen(in: .shared).modifyRecords(
             [.note(.create, "B"), .note(.forceDelete, "A")],
-            in: world.sharedDatabase,
-            zoneID: zone,
-            as: .user(world.ben)
+            zoneID: zone
         ).records.map(summary)
         #expect(written == ["B@4 {}", "A deleted"])
         #expect(try world.contents() == ["cloudkit.zoneshare@3 {}", "B@4 {}"])
@@ -113,17 +96,15 @@ struct ShareTests {
         try world.modify(share)
         let zone = ZoneID(zoneName: "Notes", ownerRecordName: world.ann)
         let shortGUID = try #require(try world.shortGUID(of: "S"))
-        _ = try world.emulator.acceptShares([shortGUID], in: world.publicDatabase, as: .user(world.ben))
+        _ = try world.asBen(in: .public).acceptShares([shortGUID])
         var change = Record(recordName: "S", recordType: "cloudkit.share")
         change.participants = [.invited(.userRecordName(world.ben)), .invited(.userRecordName(cid))]
-        let changed = try world.emulator.modifyRecords(
+        let changed = try world.asBen(in: .shared).modifyRecords(
             [RecordOperation(.forceUpdate, record: change)],
-            in: world.sharedDatabase,
-            zoneID: zone,
-            as: .user(world.ben)
+            zoneID: zone
         ).records[0].get()
         #expect(changed.participants?.map(\.userIdentity?.userRecordName) == [world.ann, world.ben, cid])
-        let resolved = try world.emulator.resolveShares([shortGUID], in: world.publicDatabase, as: .user(cid))
+        let resolved = try world.emulator.request(in: world.publicDatabase, as: .user(cid)).resolveShares([shortGUID])
         #expect(try resolved[0].get().participantStatus == .invited)
     }
 
@@ -131,16 +112,18 @@ struct ShareTests {
         let world = try World()
         let shortGUIDs = [ShortGUID("0nothing")]
         #expect(
-            refusal { try world.emulator.resolveShares(shortGUIDs, in: world.privateDatabase, as: .user(world.ann)) }
+            refusal { try world.asAnn().resolveShares(shortGUIDs) }
                 == "BAD_REQUEST endpoint not applicable in the database type 'privatedb'"
         )
         #expect(
-            refusal { try world.emulator.acceptShares(shortGUIDs, in: world.publicDatabase, as: .anonymous) }
+            refusal { try world.emulator.request(in: world.publicDatabase, as: .anonymous).acceptShares(shortGUIDs) }
                 == "AUTHENTICATION_REQUIRED request needs authorization"
         )
         #expect(
             refusal {
-                try world.emulator.acceptShares(shortGUIDs, in: world.publicDatabase, as: .serverKey(keyID: "k"))
+                try world.emulator.request(in: world.publicDatabase, as: .serverKey(keyID: "k")).acceptShares(
+                    shortGUIDs
+                )
             }
                 == "AUTHENTICATION_FAILED Authentication failed"
         )
@@ -153,10 +136,10 @@ struct ShareTests {
         share.record.publicPermission = .readOnly
         try world.modify(share)
         let shortGUID = try #require(try world.shortGUID(of: "S"))
-        _ = try world.emulator.acceptShares([shortGUID], in: world.publicDatabase, as: .user(world.ben))
+        _ = try world.asBen(in: .public).acceptShares([shortGUID])
         let request = ZoneChangesRequest(zoneID: ZoneID(zoneName: "Notes", ownerRecordName: world.ann), reverse: true)
         #expect(
-            refusal { try world.emulator.fetchRecordChanges(request, in: world.sharedDatabase, as: .user(world.ben)) }
+            refusal { try world.asBen(in: .shared).fetchRecordChanges(request) }
                 == "BAD_REQUEST the feed of a shared zone goes forwards only"
         )
     }
@@ -164,11 +147,8 @@ struct ShareTests {
 
 extension World {
     fileprivate func shortGUID(of name: String) throws -> ShortGUID? {
-        try emulator.lookupRecords(
-            [RecordLookup(recordName: name)],
-            in: privateDatabase,
-            zoneID: Self.notes,
-            as: .user(ann)
-        ).records[0].get().shortGUID.map { ShortGUID($0) }
+        try asAnn().lookupRecords([RecordLookup(recordName: name)], zoneID: Self.notes).records[0].get().shortGUID.map {
+            ShortGUID($0)
+        }
     }
 }

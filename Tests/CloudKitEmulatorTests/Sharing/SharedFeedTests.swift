@@ -87,16 +87,14 @@ private struct Story {
         case 10:
             let share = heard.keys.filter { $0.hasPrefix("share") }.sorted().randomElement(using: &generator)
             guard let share else { return "nothing to leave" }
-            _ = try world.emulator.modifyRecords(
+            _ = try world.asBen(in: .shared).modifyRecords(
                 [RecordOperation(.forceDelete, record: Record(recordName: share))],
-                in: world.sharedDatabase,
-                zoneID: zone,
-                as: .user(world.ben)
+                zoneID: zone
             )
             return "leave \(share)"
         default:
             let shortGUIDs = roots.values.map(\.shortGUID).sorted().map { ShortGUID($0) }
-            _ = try world.emulator.acceptShares(shortGUIDs, in: world.publicDatabase, as: .user(world.ben))
+            _ = try world.asBen(in: .public).acceptShares(shortGUIDs)
             return "accept all"
         }
     }
@@ -122,11 +120,7 @@ private struct Story {
     /// All live records of Ann's zone.
     private func records() throws -> [String: Record] {
         var records: [String: Record] = [:]
-        let page = try world.emulator.fetchRecordChanges(
-            ZoneChangesRequest(zoneID: World.notes),
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        let page = try world.asAnn().fetchRecordChanges(ZoneChangesRequest(zoneID: World.notes))
         for case .record(let record) in page.records where !record.isDeleted {
             records[record.recordName ?? ""] = record
         }
@@ -164,7 +158,9 @@ private struct Story {
 
     mutating func listen() throws {
         let ben = Caller.user(world.ben)
-        let page = try world.emulator.fetchDatabaseChanges(since: databaseToken, in: world.sharedDatabase, as: ben)
+        let page = try world.emulator.request(in: world.sharedDatabase, as: ben).fetchDatabaseChanges(
+            since: databaseToken
+        )
         databaseToken = page.syncToken
         for case .zone(let zone) in page.zones {
             if zone.isDeleted {
@@ -177,10 +173,8 @@ private struct Story {
 
     private mutating func listen(to zone: ZoneID) throws {
         while true {
-            let changes = try world.emulator.fetchRecordChanges(
-                ZoneChangesRequest(zoneID: zone, syncToken: zoneToken, resultsLimit: 3),
-                in: world.sharedDatabase,
-                as: .user(world.ben)
+            let changes = try world.asBen(in: .shared).fetchRecordChanges(
+                ZoneChangesRequest(zoneID: zone, syncToken: zoneToken, resultsLimit: 3)
             )
             for case .record(let record) in changes.records {
                 heard[record.recordName ?? ""] = record.isDeleted ? nil : record.recordChangeTag
@@ -193,18 +187,16 @@ private struct Story {
     /// The notes that Ben finds by a query, each of which he can look up.
     func found() throws -> [String] {
         let ben = Caller.user(world.ben)
-        guard try !world.emulator.listZones(in: world.sharedDatabase, as: ben).zones.isEmpty else { return [] }
-        let found = try world.emulator.queryRecords(
+        guard try !world.emulator.request(in: world.sharedDatabase, as: ben).listZones().zones.isEmpty else {
+            return []
+        }
+        let found = try world.emulator.request(in: world.sharedDatabase, as: ben).queryRecords(
             RecordQuery(recordType: "Note"),
-            in: world.sharedDatabase,
-            zoneID: zone,
-            as: ben
+            zoneID: zone
         ).records.compactMap(\.recordName)
-        let looked = try world.emulator.lookupRecords(
+        let looked = try world.emulator.request(in: world.sharedDatabase, as: ben).lookupRecords(
             Self.names.map { RecordLookup(recordName: $0) },
-            in: world.sharedDatabase,
-            zoneID: zone,
-            as: ben
+            zoneID: zone
         ).records
         let names = looked.compactMap { try? $0.get().recordName }
         return names.sorted() == found.sorted() ? found.sorted() : ["looked up \(names), found \(found)"]

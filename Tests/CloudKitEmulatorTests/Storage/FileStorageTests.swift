@@ -23,16 +23,13 @@ struct FileStorageTests {
         func lookUp() throws -> String {
             let address = DatabaseAddress(World.container, .development, .public)
             let lookups = [RecordLookup(recordName: "A")]
-            return try closing.lookupRecords(lookups, in: address, as: .anonymous).records.map(summary).joined()
+            return try closing.request(in: address, as: .anonymous).lookupRecords(lookups).records.map(summary).joined()
         }
         #expect(try lookUp() == "A! NOT_FOUND Record not found")
         let user = try closing.createUser()
         emulator.withLock { $0 = closing }
-        let saved = try closing.modifyRecords(
-            [.note(.create, "A")],
-            in: DatabaseAddress(World.container, .development, .public),
-            as: .user(user)
-        )
+        let saved = try closing.request(in: DatabaseAddress(World.container, .development, .public), as: .user(user))
+            .modifyRecords([.note(.create, "A")])
         #expect(saved.records.map(summary) == ["A@1 {}"])
         try closing.close()
         emulator.withLock { $0 = nil }
@@ -47,7 +44,7 @@ struct FileStorageTests {
             try before.modify(.note(.create, "a", ["n": 1]), .note(.create, "b", ["n": 2]))
             try before.modify(.note(.forceDelete, "a"))
             let contents = try before.contents()
-            let token = try before.emulator.listZones(in: before.privateDatabase, as: .user(before.ann)).syncToken
+            let token = try before.asAnn().listZones().syncToken
             // Not closed: as if the process had been killed.
 
             let clock = before.clock
@@ -58,29 +55,23 @@ struct FileStorageTests {
                 in: .development
             ).caller
             #expect(caller == .user(before.ann))
-            let changes = try after.fetchRecordChanges(
-                ZoneChangesRequest(zoneID: World.notes),
-                in: before.privateDatabase,
-                as: caller
+            let changes = try after.request(in: before.privateDatabase, as: caller).fetchRecordChanges(
+                ZoneChangesRequest(zoneID: World.notes)
             )
             #expect(changes.records.map(summary) == contents + ["a deleted"])
             #expect(
-                try after.fetchDatabaseChanges(since: token, in: before.privateDatabase, as: caller).zones == []
+                try after.request(in: before.privateDatabase, as: caller).fetchDatabaseChanges(since: token).zones == []
             )
             #expect(
-                try after.queryRecords(
+                try after.request(in: before.privateDatabase, as: caller).queryRecords(
                     RecordQuery(recordType: "Note", sorts: [QuerySort("n")]),
-                    in: before.privateDatabase,
-                    zoneID: World.notes,
-                    as: caller
+                    zoneID: World.notes
                 ).records.map(summary) == contents
             )
             #expect(
-                try after.modifyRecords(
+                try after.request(in: before.privateDatabase, as: caller).modifyRecords(
                     [.note(.create, "c")],
-                    in: before.privateDatabase,
-                    zoneID: World.notes,
-                    as: caller
+                    zoneID: World.notes
                 ).records.map(summary) == ["c@4 {}"]
             )
         }
@@ -92,20 +83,16 @@ struct FileStorageTests {
             let other = try CloudKitEmulator(storage: .file(path: path))
             let ann = Caller.user(world.ann)
             func find(_ field: String) throws -> [String?] {
-                try other.queryRecords(
+                try other.request(in: world.privateDatabase, as: ann).queryRecords(
                     RecordQuery(recordType: "Note", sorts: [QuerySort(field)]),
-                    in: world.privateDatabase,
-                    zoneID: World.notes,
-                    as: ann
+                    zoneID: World.notes
                 ).records.map { try $0.get().recordName }
             }
             try world.modify(.note(.create, "a", ["n": 2]))
             #expect(try find("n") == ["a"])
-            _ = try other.modifyRecords(
+            _ = try other.request(in: world.privateDatabase, as: ann).modifyRecords(
                 [.note(.create, "b", ["n": 1, "m": 1])],
-                in: world.privateDatabase,
-                zoneID: World.notes,
-                as: ann
+                zoneID: World.notes
             )
             try world.modify(.note(.create, "c", ["n": 0, "m": 2, "k": 1]))
             #expect(try find("n") == ["c", "b", "a"])
@@ -137,28 +124,19 @@ struct FileStorageTests {
         let path = folder.appending(path: "emulator.sqlite").path
         let world = try World(storage: .file(path: path))
         let ann = Caller.user(world.ann)
-        let device = try world.emulator.createDeviceToken(
-            in: World.container,
-            .development,
-            apnsEnvironment: "development",
-            clientID: "desk",
-            as: ann
-        )
-        _ = try world.emulator.modifySubscriptions(
-            [
-                SubscriptionOperation(
-                    .create,
-                    subscription: Subscription(subscriptionID: "notes", zoneID: World.notes)
-                )
-            ],
-            in: world.privateDatabase,
-            as: ann
-        )
+        let device = try world.emulator.request(in: DatabaseAddress(World.container, .development, .public), as: ann)
+            .createDeviceToken(apnsEnvironment: "development", clientID: "desk")
+        _ = try world.emulator.request(in: world.privateDatabase, as: ann).modifySubscriptions([
+            SubscriptionOperation(
+                .create,
+                subscription: Subscription(subscriptionID: "notes", zoneID: World.notes)
+            )
+        ])
         let other = try CloudKitEmulator(storage: .file(path: path))
         let (emulator, database) = (world.emulator, world.privateDatabase)
         async let push = emulator.nextPush(forCourier: device.courierID)
         await emulator.waitForCouriers(1)
-        _ = try other.modifyRecords([.note(.create, "a")], in: database, zoneID: World.notes, as: ann)
+        _ = try other.request(in: database, as: ann).modifyRecords([.note(.create, "a")], zoneID: World.notes)
         let payload = try JSONReader.read(PushPayload.self, from: try await push)
         #expect(payload.content?.zone?.subscriptionID == "notes")
     }

@@ -12,13 +12,10 @@ struct PushTests {
 
         init(_ configure: (inout EmulatorConfiguration) -> Void = { _ in }) throws {
             world = try World(configure)
-            token = try world.emulator.createDeviceToken(
-                in: World.container,
-                .development,
-                apnsEnvironment: "development",
-                clientID: "client",
+            token = try world.emulator.request(
+                in: DatabaseAddress(World.container, .development, .public),
                 as: .user(world.ann)
-            )
+            ).createDeviceToken(apnsEnvironment: "development", clientID: "client")
         }
 
         func subscribe(
@@ -26,11 +23,9 @@ struct PushTests {
             in address: DatabaseAddress? = nil,
             as user: String? = nil
         ) throws {
-            for result in try world.emulator.modifySubscriptions(
-                subscriptions.map { SubscriptionOperation(.create, subscription: $0) },
-                in: address ?? world.privateDatabase,
-                as: .user(user ?? world.ann)
-            ) { _ = try result.get() }
+            for result in try world.emulator.request(in: address ?? world.privateDatabase, as: .user(user ?? world.ann))
+                .modifySubscriptions(subscriptions.map { SubscriptionOperation(.create, subscription: $0) })
+            { _ = try result.get() }
         }
 
         /// What waits for the device, in short: `s created a in Notes`, `s zone Notes`.
@@ -121,11 +116,7 @@ struct PushTests {
         try world.modify(.note(.create, "a"))
         try world.modify([.note(.create, "b")], zoneID: nil)
         for type in [ZoneOperation.OperationType.create, .delete] {
-            _ = try world.emulator.modifyZones(
-                [ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: "New")))],
-                in: world.privateDatabase,
-                as: .user(world.ann)
-            )
+            _ = try world.asAnn().modifyZones([ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: "New")))])
         }
         #expect(
             try device.pushes() == [
@@ -161,7 +152,7 @@ struct PushTests {
         try device.world.modify(.note(.create, "c"))
         #expect(try device.pushes() == ["once created a in Notes"])
         #expect(
-            try device.world.emulator.listSubscriptions(in: device.world.privateDatabase, as: .user(device.world.ann))
+            try device.world.asAnn().listSubscriptions()
                 == []
         )
     }
@@ -172,7 +163,7 @@ struct PushTests {
         try device.subscribe(notes("all"))
         try device.subscribe(notes("everybody"), in: world.publicDatabase)
         for address in [world.publicDatabase, world.privateDatabase] {
-            _ = try world.emulator.modifyRecords([.note(.create, "a")], in: address, as: .user(world.ben))
+            _ = try world.emulator.request(in: address, as: .user(world.ben)).modifyRecords([.note(.create, "a")])
         }
         #expect(try device.pushes() == ["everybody created a in _defaultZone"])
     }
@@ -256,19 +247,12 @@ struct PushTests {
         let emulator = try CloudKitEmulator(storage: .file(path: path))
         let user = try emulator.createUser()
         let address = DatabaseAddress(World.container, .development, .private)
-        let token = try emulator.createDeviceToken(
-            in: World.container,
-            .development,
-            apnsEnvironment: "production",
-            clientID: "c",
-            as: .user(user)
-        )
-        _ = try emulator.modifySubscriptions(
-            [SubscriptionOperation(.create, subscription: notes("s"))],
-            in: address,
-            as: .user(user)
-        )
-        _ = try emulator.modifyRecords([.note(.create, "a")], in: address, as: .user(user))
+        let token = try emulator.request(in: DatabaseAddress(World.container, .development, .public), as: .user(user))
+            .createDeviceToken(apnsEnvironment: "production", clientID: "c")
+        _ = try emulator.request(in: address, as: .user(user)).modifySubscriptions([
+            SubscriptionOperation(.create, subscription: notes("s"))
+        ])
+        _ = try emulator.request(in: address, as: .user(user)).modifyRecords([.note(.create, "a")])
         try emulator.close()
         let again = try CloudKitEmulator(storage: .file(path: path))
         #expect(try again.takePush(forCourier: token.courierID) != nil)
@@ -284,13 +268,10 @@ struct PushTests {
         func token(_ client: String?, _ environment: String = "development", as caller: Caller? = nil) throws
             -> IssuedDeviceToken
         {
-            try emulator.createDeviceToken(
-                in: World.container,
-                .development,
-                apnsEnvironment: environment,
-                clientID: client,
+            try emulator.request(
+                in: DatabaseAddress(World.container, .development, .public),
                 as: caller ?? .user(device.world.ann)
-            )
+            ).createDeviceToken(apnsEnvironment: environment, clientID: client)
         }
         #expect(try token("client") == device.token)
         #expect(try token("client", "production") != device.token)
@@ -307,14 +288,8 @@ struct PushTests {
     @Test func aDeviceOfApplesPushServiceIsTold() throws {
         let device = try Device { $0.unsettled.deviceTokensNeedRegistration = true }
         let world = device.world
-        try world.emulator.registerDeviceToken(
-            "bmF0aXZl",
-            in: World.container,
-            .development,
-            apnsEnvironment: "development",
-            clientID: "phone",
-            as: .user(world.ann)
-        )
+        try world.emulator.request(in: DatabaseAddress(World.container, .development, .public), as: .user(world.ann))
+            .registerDeviceToken("bmF0aXZl", apnsEnvironment: "development", clientID: "phone")
         try device.subscribe(notes("s"))
         try world.modify(.note(.create, "a"))
         #expect(try world.emulator.takePushes(forDeviceToken: "bmF0aXZl").count == 1)

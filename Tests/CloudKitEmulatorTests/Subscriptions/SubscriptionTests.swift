@@ -16,16 +16,13 @@ struct SubscriptionTests {
         in world: World,
         _ address: DatabaseAddress? = nil
     ) throws -> String {
-        let results = try world.emulator.modifySubscriptions(
-            [SubscriptionOperation(type, subscription: subscription)],
-            in: address ?? world.privateDatabase,
-            as: .user(world.ann)
-        )
+        let results = try world.emulator.request(in: address ?? world.privateDatabase, as: .user(world.ann))
+            .modifySubscriptions([SubscriptionOperation(type, subscription: subscription)])
         return results.map(summary).joined()
     }
 
     private func list(_ world: World) throws -> [String] {
-        try world.emulator.listSubscriptions(in: world.privateDatabase, as: .user(world.ann)).map(summary)
+        try world.asAnn().listSubscriptions().map(summary)
     }
 
     private func summary(_ result: SubscriptionResult) -> String {
@@ -52,14 +49,10 @@ struct SubscriptionTests {
     @Test func whatIsImpliedIsPutIn() throws {
         let world = try World()
         let unnamed = Subscription(subscriptionID: nil, query: Self.artworks, firesOn: [.create])
-        let results = try world.emulator.modifySubscriptions(
-            [
-                SubscriptionOperation(.create, subscription: unnamed),
-                SubscriptionOperation(.create, subscription: Subscription(subscriptionID: "z", zoneID: World.notes)),
-            ],
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        )
+        let results = try world.asAnn().modifySubscriptions([
+            SubscriptionOperation(.create, subscription: unnamed),
+            SubscriptionOperation(.create, subscription: Subscription(subscriptionID: "z", zoneID: World.notes)),
+        ])
         #expect(try results.map { try $0.get().subscriptionType } == [.query, .zone])
         #expect(try results[0].get().subscriptionID?.count == 36)
     }
@@ -127,9 +120,9 @@ struct SubscriptionTests {
         _ = try apply(.create, query("a", [.delete]), in: world, world.publicDatabase)
         #expect(try list(world).count == 1)
         #expect(
-            refusal { try world.emulator.listSubscriptions(in: world.publicDatabase, as: .anonymous) }
+            refusal { try world.emulator.request(in: world.publicDatabase, as: .anonymous).listSubscriptions() }
                 == "AUTHENTICATION_REQUIRED request needs authorization"
         )
-        #expect(try world.emulator.listSubscriptions(in: world.publicDatabase, as: .user(world.ben)) == [])
+        #expect(try world.asBen(in: .public).listSubscriptions() == [])
     }
 }

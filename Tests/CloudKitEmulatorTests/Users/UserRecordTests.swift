@@ -8,10 +8,8 @@ struct UserRecordTests {
         throws
         -> [String]
     {
-        try world.emulator.lookupRecords(
-            names.map { RecordLookup(recordName: $0) },
-            in: address ?? world.publicDatabase,
-            as: caller
+        try world.emulator.request(in: address ?? world.publicDatabase, as: caller).lookupRecords(
+            names.map { RecordLookup(recordName: $0) }
         ).records.map { result in
             guard case .record(let record) = result else { return summary(result) }
             let creator = record.created?.userRecordName == record.recordName ? "own" : "another's"
@@ -20,7 +18,7 @@ struct UserRecordTests {
     }
 
     private func modify(_ world: World, _ operations: RecordOperation..., as caller: Caller) throws -> [String] {
-        try world.emulator.modifyRecords(operations, in: world.publicDatabase, as: caller).records.map(summary)
+        try world.emulator.request(in: world.publicDatabase, as: caller).modifyRecords(operations).records.map(summary)
     }
 
     private func operation(
@@ -90,11 +88,9 @@ struct UserRecordTests {
         let world = try World { $0.unsettled.userRecordsCanBeQueried = canBeQueried }
         var found: [String?] = []
         let outcome = refusal {
-            found = try world.emulator.queryRecords(
-                RecordQuery(recordType: "Users"),
-                in: world.publicDatabase,
-                as: .user(world.ben)
-            ).records.map { try $0.get().recordName }
+            found = try world.asBen(in: .public).queryRecords(RecordQuery(recordType: "Users")).records.map {
+                try $0.get().recordName
+            }
         }
         #expect(outcome == (canBeQueried ? "accepted" : "BAD_REQUEST Can't query system types"))
         #expect(Set(found) == (canBeQueried ? [world.ann, world.ben] : []))
@@ -104,11 +100,9 @@ struct UserRecordTests {
         let world = try World()
         let production = DatabaseAddress(World.container, .production, .public)
         func rename() throws -> [String] {
-            try world.emulator.modifyRecords(
-                [operation(.forceUpdate, world.ann, ["nick": "A"])],
-                in: production,
-                as: .user(world.ann)
-            ).records.map(summary)
+            try world.emulator.request(in: production, as: .user(world.ann)).modifyRecords([
+                operation(.forceUpdate, world.ann, ["nick": "A"])
+            ]).records.map(summary)
         }
         #expect(
             try rename()

@@ -6,12 +6,12 @@ struct UserTests {
     @Test func theCallerLearnsWhoItIs() throws {
         let world = try World()
         #expect(
-            text(try world.emulator.fetchCaller(as: .user(world.ann)))
+            text(try world.asAnn(in: .public).fetchCaller())
                 == #"{"userRecordName":"\#(world.ann)","nameComponents":{"givenName":"Ann","familyName":"Example"}}"#
         )
-        #expect(text(try world.emulator.fetchCaller(as: .user(world.ben))) == #"{"userRecordName":"\#(world.ben)"}"#)
+        #expect(text(try world.asBen(in: .public).fetchCaller()) == #"{"userRecordName":"\#(world.ben)"}"#)
         #expect(
-            try world.emulator.fetchCurrentUser(as: .user(world.ann))
+            try world.asAnn(in: .public).fetchCurrentUser()
                 == CurrentUser(userRecordName: world.ann, firstName: "Ann", lastName: "Example")
         )
     }
@@ -19,8 +19,13 @@ struct UserTests {
     @Test func withoutAUserThereIsNoCaller() throws {
         let world = try World()
         let required = "AUTHENTICATION_REQUIRED request needs authorization"
-        #expect(refusal { try world.emulator.fetchCaller(as: .anonymous) } == required)
-        #expect(refusal { try world.emulator.fetchCurrentUser(as: .anonymous) } == required)
+        #expect(
+            refusal { try world.emulator.request(in: world.publicDatabase, as: .anonymous).fetchCaller() } == required
+        )
+        #expect(
+            refusal { try world.emulator.request(in: world.publicDatabase, as: .anonymous).fetchCurrentUser() }
+                == required
+        )
     }
 
     /// Apple's sample for Node begins by asking who its key is.
@@ -28,12 +33,18 @@ struct UserTests {
         let world = try World()
         let key = Caller.serverKey(keyID: "k")
         let name = try #require(key.userRecordName)
-        #expect(text(try world.emulator.fetchCaller(as: key)) == #"{"userRecordName":"\#(name)"}"#)
-        #expect(try world.emulator.fetchCurrentUser(as: key) == CurrentUser(userRecordName: name))
+        #expect(
+            text(try world.emulator.request(in: world.publicDatabase, as: key).fetchCaller())
+                == #"{"userRecordName":"\#(name)"}"#
+        )
+        #expect(
+            try world.emulator.request(in: world.publicDatabase, as: key).fetchCurrentUser()
+                == CurrentUser(userRecordName: name)
+        )
         let strict = try World { $0.unsettled.serverKeyAsCaller = .refused }
         let failed = "AUTHENTICATION_FAILED Authentication failed"
-        #expect(refusal { try strict.emulator.fetchCaller(as: key) } == failed)
-        #expect(refusal { try strict.emulator.fetchCurrentUser(as: key) } == failed)
+        #expect(refusal { try strict.emulator.request(in: world.publicDatabase, as: key).fetchCaller() } == failed)
+        #expect(refusal { try strict.emulator.request(in: world.publicDatabase, as: key).fetchCurrentUser() } == failed)
     }
 
     @Test func aUserCanBeMadeUnderAGivenName() throws {
@@ -42,7 +53,9 @@ struct UserTests {
         for given in ["Old", "New"] {
             #expect(try world.emulator.createUser(NameComponents(givenName: given), userRecordName: name) == name)
         }
-        #expect(try world.emulator.fetchCurrentUser(as: .user(name)).firstName == "New")
+        #expect(
+            try world.emulator.request(in: world.publicDatabase, as: .user(name)).fetchCurrentUser().firstName == "New"
+        )
         #expect(try world.emulator.listUsers() == [world.ann, world.ben, name].sorted())
         #expect(
             refusal { try world.emulator.createUser(userRecordName: "ann") }

@@ -4,16 +4,14 @@ import Testing
 
 struct ZoneTests {
     private func modify(_ world: World, _ type: ZoneOperation.OperationType, _ names: String...) throws -> [String] {
-        try world.emulator.modifyZones(
-            names.map { ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: $0))) },
-            in: world.privateDatabase,
-            as: .user(world.ann)
-        ).map(summary)
+        try world.asAnn().modifyZones(names.map { ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: $0))) }).map(
+            summary
+        )
     }
 
     private func names(_ world: World, _ address: DatabaseAddress? = nil) throws -> [String] {
         let address = address ?? world.privateDatabase
-        return try world.emulator.listZones(in: address, as: .user(world.ann)).zones.map(summary)
+        return try world.emulator.request(in: address, as: .user(world.ann)).listZones().zones.map(summary)
     }
 
     @Test func databasesBeginWithTheirDefaultZone() throws {
@@ -27,7 +25,7 @@ struct ZoneTests {
 
     @Test func aZoneIsDescribedWithOwnerTypeAndToken() throws {
         let world = try World()
-        let page = try world.emulator.listZones(in: world.privateDatabase, as: .user(world.ann))
+        let page = try world.asAnn().listZones()
         let zones = try page.zones.map { try $0.get() }
         #expect(
             zones.map(\.zoneID) == [
@@ -73,11 +71,9 @@ struct ZoneTests {
         for (address, name) in [(world.publicDatabase, "publicdb"), (world.sharedDatabase, "sharedb")] {
             #expect(
                 refusal {
-                    try world.emulator.modifyZones(
-                        [ZoneOperation(.create, zone: Zone(zoneID: World.notes))],
-                        in: address,
-                        as: .user(world.ann)
-                    )
+                    try world.emulator.request(in: address, as: .user(world.ann)).modifyZones([
+                        ZoneOperation(.create, zone: Zone(zoneID: World.notes))
+                    ])
                 } == "BAD_REQUEST endpoint not applicable in the database type '\(name)'"
             )
         }
@@ -86,7 +82,7 @@ struct ZoneTests {
     @Test func zonesAreLookedUpInOrder() throws {
         let world = try World()
         func lookup(_ zoneIDs: ZoneID...) throws -> [String] {
-            try world.emulator.lookupZones(zoneIDs, in: world.privateDatabase, as: .user(world.ann)).map(summary)
+            try world.asAnn().lookupZones(zoneIDs).map(summary)
         }
         #expect(
             try lookup(World.notes, ZoneID(zoneName: "missing"), .default, ZoneID(zoneName: "notes"))
@@ -107,11 +103,18 @@ struct ZoneTests {
         let missing = ZoneID(zoneName: "missing")
         let expected = "ZONE_NOT_FOUND Zone 'missing' does not exist"
         let (address, ann) = (world.privateDatabase, Caller.user(world.ann))
-        #expect(refusal { try world.emulator.modifyRecords([], in: address, zoneID: missing, as: ann) } == expected)
-        #expect(refusal { try world.emulator.lookupRecords([], in: address, zoneID: missing, as: ann) } == expected)
+        #expect(
+            refusal { try world.emulator.request(in: address, as: ann).modifyRecords([], zoneID: missing) } == expected
+        )
+        #expect(
+            refusal { try world.emulator.request(in: address, as: ann).lookupRecords([], zoneID: missing) } == expected
+        )
         #expect(
             refusal {
-                try world.emulator.queryRecords(RecordQuery(recordType: "T"), in: address, zoneID: missing, as: ann)
+                try world.emulator.request(in: address, as: ann).queryRecords(
+                    RecordQuery(recordType: "T"),
+                    zoneID: missing
+                )
             } == expected
         )
     }
@@ -122,22 +125,15 @@ struct ZoneTests {
         for zoneID in [nil, World.notes] {
             #expect(
                 refusal {
-                    try world.emulator.modifyRecords(
-                        [],
-                        in: world.sharedDatabase,
-                        zoneID: zoneID,
-                        as: .user(world.ben)
-                    )
+                    try world.asBen(in: .shared).modifyRecords([], zoneID: zoneID)
                 } == expected
             )
         }
         #expect(
             refusal {
-                try world.emulator.modifyRecords(
+                try world.asBen(in: .shared).modifyRecords(
                     [],
-                    in: world.sharedDatabase,
-                    zoneID: ZoneID(zoneName: "Notes", ownerRecordName: world.ann),
-                    as: .user(world.ben)
+                    zoneID: ZoneID(zoneName: "Notes", ownerRecordName: world.ann)
                 )
             } == "ZONE_NOT_FOUND Zone 'Notes' does not exist"
         )
@@ -169,10 +165,10 @@ struct ZoneTests {
         )
         let address = DatabaseAddress("iCloud.known", .development, .public)
         #expect(
-            refusal { try emulator.listZones(in: address, as: .anonymous) }
+            refusal { try emulator.request(in: address, as: .anonymous).listZones() }
                 == "NOT_FOUND there is no container 'iCloud.known'"
         )
         try emulator.registerContainer("iCloud.known")
-        #expect(try emulator.listZones(in: address, as: .anonymous).zones.map(summary) == ["_defaultZone"])
+        #expect(try emulator.request(in: address, as: .anonymous).listZones().zones.map(summary) == ["_defaultZone"])
     }
 }

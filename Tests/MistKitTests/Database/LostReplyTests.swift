@@ -24,11 +24,9 @@ struct LostReplyTests {
                 retryPolicy: RetryPolicy(),
                 clock: FakeClock(),
                 random: {
-                    _ = try? emulator.rules.modifyRecords(
-                        [RecordOperation(.forceUpdate, record: theirs)],
-                        in: address,
-                        as: .user(emulator.userRecordName)
-                    )
+                    _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords([
+                        RecordOperation(.forceUpdate, record: theirs)
+                    ])
                     return 0.5
                 }
             ).privateDatabase

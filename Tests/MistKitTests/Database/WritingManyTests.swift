@@ -135,11 +135,9 @@ struct WritingManyTests {
                 retryPolicy: RetryPolicy(),
                 clock: FakeClock(),
                 random: {
-                    _ = try? emulator.rules.modifyRecords(
-                        [RecordOperation(.create, record: .note("n", "theirs"))],
-                        in: address,
-                        as: .user(emulator.userRecordName)
-                    )
+                    _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords([
+                        RecordOperation(.create, record: .note("n", "theirs"))
+                    ])
                     return 0.5
                 }
             ).privateDatabase

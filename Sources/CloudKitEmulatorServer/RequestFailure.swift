@@ -4,23 +4,24 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import StreamingJSON
 
-/// Why a whole request is not served: the status of the response, and the error dictionary that is its body.
+/// The failure of a whole request: the status of the response, and the error dictionary that is its body.
 ///
-/// Whatever goes wrong between the request line and the response comes here.
-struct Refusal: Error {
+/// Every error between the request line and the response becomes one.
+struct RequestFailure: Error {
     var status: HTTPResponse.Status
     var error: ErrorResponse
     /// What the header field `Allow` says.
     var allowedMethods: String?
 
-    /// Makes the refusal that an error stands for.
+    /// Makes the failure that an error stands for.
     init(_ error: any Error) {
         switch error {
-        case let refusal as Refusal:
-            self = refusal
+        case let failure as RequestFailure:
+            self = failure
         case let error as EmulatorError:
             self.init(error)
-        case let error as ServerError where error.underlyingError is EmulatorError || error.underlyingError is Refusal:
+        case let error as ServerError
+        where error.underlyingError is EmulatorError || error.underlyingError is RequestFailure:
             self.init(error.underlyingError)
         case let error as ServerError where error.operationInput == nil:
             // The request could not be read: no JSON, or not of the expected form (observed live).
@@ -32,27 +33,24 @@ struct Refusal: Error {
 
     init(_ error: EmulatorError) {
         self.status = HTTPResponse.Status(of: error.serverErrorCode)
-        self.error = ErrorResponse(
-            serverErrorCode: error.serverErrorCode,
-            reason: error.reason,
-            retryAfter: error.retryAfter,
-            redirectURL: error.redirectURL
-        )
+        self.error = error.response
     }
 
     /// The path is known, the method is not. The service was seen to answer 405 with `Allow`; its words are not known.
-    static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Refusal {
-        var refusal = Refusal(EmulatorError(.badRequest, "method not allowed"))
-        refusal.status = .methodNotAllowed
-        refusal.allowedMethods = (allowed + [.options]).map(\.rawValue).joined(separator: ", ")
-        return refusal
+    static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> RequestFailure {
+        var failure = RequestFailure(EmulatorError(.badRequest, "method not allowed"))
+        failure.status = .methodNotAllowed
+        failure.allowedMethods = (allowed.filter { $0 != .options } + [.options]).map(\.rawValue).joined(
+            separator: ", "
+        )
+        return failure
     }
 
     /// The body is longer than the server takes. What the service says is not known.
-    static func tooLong(limit: Int) -> Refusal {
-        var refusal = Refusal(EmulatorError(.badRequest, "the request body is longer than \(limit) bytes"))
-        refusal.status = .contentTooLarge
-        return refusal
+    static func tooLong(limit: Int) -> RequestFailure {
+        var failure = RequestFailure(EmulatorError(.badRequest, "the request body is longer than \(limit) bytes"))
+        failure.status = .contentTooLarge
+        return failure
     }
 }
 

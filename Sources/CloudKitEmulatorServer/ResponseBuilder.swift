@@ -5,8 +5,9 @@ import Logging
 import OpenAPISwiftRuntime
 import StreamingJSON
 
-/// One request on its way, and the header fields that every response to it bears.
-struct Exchange {
+/// Completes the responses to one request: adds the header fields that every response of the service has, and turns failures into
+/// responses.
+struct ResponseBuilder {
     let request: HTTPRequest
     /// The web token for the caller's next request, once the present one was accepted.
     var nextWebAuthToken: String?
@@ -43,15 +44,15 @@ struct Exchange {
         return (response, body)
     }
 
-    /// Makes the response of a refusal.
-    func refuse(_ refusal: Refusal) -> (HTTPResponse, HTTPBody?) {
-        var error = refusal.error
+    /// Makes the response of a failure.
+    func reply(_ failure: RequestFailure) -> (HTTPResponse, HTTPBody?) {
+        var error = failure.error
         error.uuid = uuid
         if error.serverErrorCode == .authenticationRequired, error.redirectURL == nil {
             error.redirectURL = signInURL
         }
-        var response = HTTPResponse(status: refusal.status)
-        if let allowed = refusal.allowedMethods { response.headerFields[.allow] = allowed }
+        var response = HTTPResponse(status: failure.status)
+        if let allowed = failure.allowedMethods { response.headerFields[.allow] = allowed }
         // An error dictionary is text and numbers; only a number that is none could keep it from being JSON.
         let bytes = (try? JSONWriter.bytes(of: error)) ?? Array(#"{"serverErrorCode":"INTERNAL_ERROR"}"#.utf8)
         return reply(response, body: HTTPBody(bytes))

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Wakes those who wait for a push whenever one was queued, for whomever it is.
+/// Wakes the calls that wait for a push whenever one was queued, for any device.
 ///
-/// A change and a look at the queue can cross: whoever waits says how many rings there were before the look, and is not put
-/// to sleep when there were more since.
-final class PushBell: Sendable {
+/// A push can be queued between a look at the queue and the wait. So a call passes the count of signals from before its look, and
+/// does not wait when there were more since.
+final class PushSignal: Sendable {
     private struct State {
-        var rings = 0
+        var count = 0
         var nextWaiter = 0
         var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// Those who wait for so many to wait.
+        /// The continuations that wait for the present number of waiters.
         mutating func takeContentWatchers() -> [CheckedContinuation<Void, Never>] {
             let count = waiters.count
             defer { watchers.removeAll { $0.count == count } }
@@ -21,10 +21,10 @@ final class PushBell: Sendable {
 
     private let state = Mutex(State())
 
-    /// How often it rang.
-    var rings: Int { state.withLock { $0.rings } }
+    /// The number of signals so far.
+    var count: Int { state.withLock { $0.count } }
 
-    /// Waits until exactly so many wait: for tests, which would have to sleep otherwise.
+    /// Waits until exactly `count` calls wait: for tests, which would have to sleep otherwise.
     func wait(forWaiters count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -36,10 +36,10 @@ final class PushBell: Sendable {
         }
     }
 
-    /// Wakes all who wait.
-    func ring() {
+    /// Wakes all calls that wait.
+    func send() {
         let (waiters, watchers) = state.withLock { state in
-            state.rings += 1
+            state.count += 1
             let waiters = state.waiters.values
             state.waiters = [:]
             return (waiters, state.takeContentWatchers())
@@ -48,10 +48,10 @@ final class PushBell: Sendable {
         for watcher in watchers { watcher.resume() }
     }
 
-    /// Waits until it has rung more often than `rings`.
+    /// Waits until there were more than `count` signals.
     ///
     /// - Throws: `CancellationError` when the task is cancelled.
-    func wait(after rings: Int) async throws {
+    func wait(after count: Int) async throws {
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -60,9 +60,9 @@ final class PushBell: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let (isOver, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) =
                     state.withLock { state in
-                        // A cancellation that came before this finds nobody to wake.
+                        // A cancellation that came before this finds no waiter.
                         if Task.isCancelled { return (.failure(CancellationError()), []) }
-                        if state.rings > rings { return (.success(()), []) }
+                        if state.count > count { return (.success(()), []) }
                         state.waiters[id] = continuation
                         return (nil, state.takeContentWatchers())
                     }

@@ -25,18 +25,17 @@ struct RecordEvent {
     }
 }
 
-/// Tells subscriptions what a transaction changed: it queues a push for each device of each person whose subscription fires.
+/// Notifies the subscriptions of what a transaction changed: it queues a push for each device of each person whose subscription fires.
 ///
-/// Asked are the subscriptions of the zone's own database, and those of the shared databases that show the zone, as far as their
+/// The subscriptions are those of the zone's own database, and those of the shared databases that show the zone, as far as their
 /// owners see what changed.
 ///
-/// A query subscription gives one push for each record: for one that was made or changed and now matches, for one that was
-/// deleted and matched. A zone or database subscription gives one for the whole transaction.
-struct Announcement {
-    let emulator: CloudKitEmulator
-    let ground: Ground
-    let zone: ZoneRow
-    let db: Database
+/// A query subscription gives one push for each record that was created or changed and now matches, or was deleted and matched.
+/// A zone or database subscription gives one push for the whole transaction.
+struct PushFanout {
+    private let context: DatabaseContext
+    private let zone: ZoneRow
+    private var db: Database { context.db }
     private let watches: [Watch]
 
     /// A subscription, in the database that it belongs to.
@@ -51,7 +50,7 @@ struct Announcement {
             zoneOwner = row["zone_owner"]
             let key: String = row["database_owner"]
             scope =
-                zoneOwner != nil ? .shared : key == Ground.ownerKey(of: .public, for: .anonymous) ? .public : .private
+                zoneOwner != nil ? .shared : key == DatabaseContext.ownerKey(of: .public, for: nil) ? .public : .private
         }
 
         /// Whether a zone ID of the subscription means this zone.
@@ -60,49 +59,47 @@ struct Announcement {
         }
     }
 
-    /// Reads who wants to know; `nil` when nobody does.
-    init?(_ emulator: CloudKitEmulator, of zone: ZoneRow, in ground: Ground, _ db: Database) throws {
+    /// Reads the subscriptions that may fire; `nil` when there is none.
+    init?(for zone: ZoneRow, in context: DatabaseContext) throws {
         watches = try Row.fetchAll(
-            db.cachedStatement(
+            context.db.cachedStatement(
                 sql: """
                     SELECT subscription.id, subscription.owner, subscription.name, subscription.body,
-                        database.owner AS database_owner, place.zone_owner
+                        database.owner AS database_owner, source.zone_owner
                     FROM (
                         SELECT database, NULL AS zone_owner FROM zone WHERE id = ?1
                         UNION ALL SELECT database, owner FROM shared_zone WHERE zone = ?1 AND deleted = 0
-                    ) AS place
-                    CROSS JOIN subscription ON subscription.database = place.database
-                    JOIN database ON database.id = place.database
+                    ) AS source
+                    CROSS JOIN subscription ON subscription.database = source.database
+                    JOIN database ON database.id = source.database
                     ORDER BY subscription.id
                     """
             ),
             arguments: [zone.id]
         ).map(Watch.init)
         if watches.isEmpty { return nil }
-        self.emulator = emulator
-        self.ground = ground
+        self.context = context
         self.zone = zone
-        self.db = db
     }
 
     /// Queues the pushes.
-    func announce(_ events: [RecordEvent], schema: Schema?) throws {
+    func send(_ events: [RecordEvent], schema: Schema?) throws {
         var hasQueued = false
         for watch in watches {
             let stored = watch.stored
             let seen = try watch.scope == .shared ? events.filter { try sees($0, stored.owner) } : events
-            // Who sees nothing of what changed is told of nothing; a zone that comes or goes changes as a whole.
+            // A subscriber that sees nothing of what changed is not notified. A zone that is created or deleted changes as a whole.
             guard seen.count > 0 || events.isEmpty else { continue }
             let pushes = try contents(of: watch, seen, schema)
             guard !pushes.isEmpty else { continue }
-            // One that fires once fires for one record, too.
+            // A subscription that fires once fires for one record only.
             let firesOnce = stored.subscription.firesOnce == true
             for push in firesOnce ? pushes.prefix(1) : pushes[...] {
                 if try queue(push, for: stored) { hasQueued = true }
             }
             if firesOnce { try StoredSubscription.delete(stored.id, db) }
         }
-        if hasQueued { db.afterNextTransaction { [bell = emulator.bell] _ in bell.ring() } }
+        if hasQueued { db.afterNextTransaction { [signal = context.emulator.pushSignal] _ in signal.send() } }
     }
 
     // MARK: What fires
@@ -128,9 +125,9 @@ struct Announcement {
     ) throws -> [(content: PushPayload.Content, event: RecordEvent?)] {
         let subscription = watch.stored.subscription
         var change = PushPayload.Change(
-            databaseNumber: emulator.configuration.unsettled.databaseNumber(of: watch.scope),
+            databaseNumber: context.configuration.unsettled.databaseNumber(of: watch.scope),
             zoneName: zone.name,
-            zoneOwner: watch.zoneOwner ?? Ground.defaultOwner,
+            zoneOwner: watch.zoneOwner ?? DatabaseContext.defaultOwner,
             subscriptionID: watch.stored.name
         )
         switch subscription.subscriptionType {
@@ -150,7 +147,7 @@ struct Announcement {
             let conditions: [QueryCondition]
             do {
                 conditions = try query.filters.map { filter throws(EmulatorError) in
-                    try QueryCondition(filter, of: type, configuration: emulator.configuration)
+                    try QueryCondition(filter, of: type, configuration: context.configuration)
                 }
             } catch {
                 // The filter was made before the type had fields, and does not fit them: nothing matches it.
@@ -171,7 +168,7 @@ struct Announcement {
     /// Whether a query subscription watches the zone.
     private func isMeant(by watch: Watch) -> Bool {
         if let zoneID = watch.stored.subscription.zoneID { return watch.names(zone, by: zoneID) }
-        let isWide = emulator.configuration.unsettled.querySubscriptionsAreZoneWide
+        let isWide = context.configuration.unsettled.querySubscriptionsAreZoneWide
         return zone.isDefault || watch.stored.subscription.zoneWide ?? isWide
     }
 
@@ -184,20 +181,20 @@ struct Announcement {
         _ push: (content: PushPayload.Content, event: RecordEvent?),
         for stored: StoredSubscription
     ) throws -> Bool {
-        let devices = try DeviceTokenRow.all(of: stored.owner, container: ground.container, db).filter {
-            $0.isRegistered || !emulator.configuration.unsettled.deviceTokensNeedRegistration
+        let devices = try DeviceTokenRow.all(of: stored.owner, container: context.containerID, db).filter {
+            $0.isRegistered || !context.configuration.unsettled.deviceTokensNeedRegistration
         }
         for device in devices {
             var content = push.content
-            content.containerIdentifier = ground.address.container
-            content.notificationID = emulator.identifiers.uuid()
+            content.containerIdentifier = context.address.container
+            content.notificationID = context.identifiers.uuid()
             content.userRecordName = stored.owner
             var payload = PushPayload(content: content)
             if let info = stored.subscription.notificationInfo {
                 let badge = info.shouldBadge == true ? try device.countBadge(db) : nil
                 payload.presentation = info.presentation(of: push.event?.content, badge: badge)
             }
-            let limit = emulator.configuration.limits
+            let limit = context.configuration.limits
             try device.queue(payload.fitting(limit.pushSize), atMost: limit.pushesPerDevice, db)
         }
         return !devices.isEmpty

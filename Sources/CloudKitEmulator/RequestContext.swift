@@ -1,0 +1,203 @@
+import CloudKitModel
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// One request, or a series of requests of one caller to one database: what every rule of the emulator needs to know.
+///
+/// Each endpoint of the service is a method. It takes the request's parts as values of `CloudKitModel` and returns the reply's parts.
+/// A failure of the whole request is thrown as an ``EmulatorError``; the failure of one item is that item's result.
+///
+/// ```swift
+/// let ann = try emulator.request(in: notes, as: .user(user))
+/// try ann.modifyRecords([RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Milk"]))])
+/// try ann.queryRecords(RecordQuery(recordType: "Note")).records
+/// ```
+///
+/// A context is a value. It can be kept, copied and changed, and used from any number of threads. ``CloudKitEmulator/request(in:as:)``
+/// makes it and decides once whether the caller may use the database; what the caller may do there is decided for each record.
+///
+/// ## Topics
+///
+/// ### Records
+/// - ``modifyRecords(_:zoneID:atomic:desiredKeys:numbersAsStrings:getCurrentSyncToken:)``
+/// - ``lookupRecords(_:zoneID:desiredKeys:numbersAsStrings:getCurrentSyncToken:)``
+/// - ``queryRecords(_:zoneID:zoneWide:resultsLimit:continuationMarker:desiredKeys:numbersAsStrings:getCurrentSyncToken:)``
+///
+/// ### Changes
+/// - ``fetchZoneChanges(_:)``
+/// - ``fetchDatabaseChanges(since:resultsLimit:)``
+/// - ``fetchRecordChanges(_:)``
+/// - ``fetchZoneListChanges(since:resultsLimit:)``
+///
+/// ### Zones
+/// - ``listZones()``
+/// - ``lookupZones(_:)``
+/// - ``modifyZones(_:)``
+///
+/// ### Sharing
+/// - ``resolveShares(_:)``
+/// - ``acceptShares(_:)``
+///
+/// ### Subscriptions and pushes
+/// - ``listSubscriptions()``
+/// - ``lookupSubscriptions(_:)``
+/// - ``modifySubscriptions(_:)``
+/// - ``createDeviceToken(apnsEnvironment:clientID:)``
+/// - ``registerDeviceToken(_:apnsEnvironment:clientID:)``
+///
+/// ### Assets
+/// - ``requestAssetUploads(_:zoneID:)``
+/// - ``rereferenceAssets(_:zoneID:targetZoneID:)``
+///
+/// ### Users
+/// - ``fetchCaller()``
+/// - ``fetchCurrentUser()``
+/// - ``discoverUsers(_:)``
+/// - ``discoverAllUsers()``
+/// - ``lookupUsers(_:by:)``
+public struct RequestContext: Sendable {
+    /// What becomes of the records of a reply.
+    package enum ReplyForm: Sendable {
+        /// The caller reads them: records have their fields.
+        case values
+        /// They are only written as JSON. A record that is wanted as it is stored is not parsed: it has no fields, and its content is
+        /// `Record.spelledContent`.
+        case written
+    }
+
+    let emulator: CloudKitEmulator
+    /// Who makes the request.
+    public let caller: Caller
+    /// The database that the request is for.
+    public let database: DatabaseAddress
+    /// When the request is made; `nil` reads the emulator's clock at each call.
+    public var time: Date?
+    /// Where files are uploaded to and downloaded from, without a slash at the end. The addresses of replies begin with it.
+    public var assetHostAddress = "http://assets.cloudkit.test"
+    /// Where the client found the server, without a slash at the end.
+    public var serverAddress = "http://cloudkit.test"
+    package var replyForm = ReplyForm.values
+    /// The records of the request that fail on purpose.
+    package var itemFault: ItemFault?
+
+    init(_ emulator: CloudKitEmulator, _ database: DatabaseAddress, _ caller: Caller) {
+        self.emulator = emulator
+        self.database = database
+        self.caller = caller
+    }
+}
+
+/// Records of `records/modify` and `records/lookup` that fail on purpose, for tests of clients.
+package struct ItemFault: Sendable {
+    /// The names of the records; `nil` for all.
+    package var names: Set<String>?
+    package var error: EmulatorError
+
+    package init(names: Set<String>?, error: EmulatorError) {
+        self.names = names
+        self.error = error
+    }
+
+    /// Throws the failure of a record, if it has one.
+    func check(_ name: String?) throws(EmulatorError) {
+        if names.map({ names in name.map(names.contains) ?? false }) ?? true { throw error }
+    }
+}
+
+extension CloudKitEmulator {
+    /// Begins a request, or a series of requests, of a caller to a database.
+    ///
+    /// ```swift
+    /// let notes = DatabaseAddress("iCloud.com.example.notes", .development, .private)
+    /// let ann = try emulator.request(in: notes, as: .user(user))
+    /// try ann.listZones().zones   // [.zone(_defaultZone)]
+    /// ```
+    ///
+    /// Everybody may use public databases. Private and shared databases need a user.
+    ///
+    /// - Parameters:
+    ///   - database: The database. For endpoints below `/device`, which name no database, it is the public one.
+    ///   - caller: Who makes the request.
+    /// - Returns: The context of the request, whose methods are the endpoints.
+    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` for an anonymous caller; for a server-to-server key, what
+    ///   ``EmulatorConfiguration/Unsettled-swift.struct/serverKeyOnPrivateDatabase`` says.
+    public func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
+        switch caller {
+        case .anonymous where database.scope != .public:
+            throw EmulatorError.authenticationRequired
+        case .serverKey where database.scope != .public:
+            let code = configuration.unsettled.serverKeyOnPrivateDatabase
+            throw EmulatorError(code, EmulatorError.authenticationFailed.reason)
+        case .anonymous, .serverKey, .user:
+            return RequestContext(self, database, caller)
+        }
+    }
+}
+
+extension RequestContext {
+    package var configuration: EmulatorConfiguration { emulator.configuration }
+    var identifiers: IdentifierSource { emulator.identifiers }
+    /// The time of the request, in whole milliseconds since 1970.
+    var now: Int64 { time?.milliseconds ?? emulator.now }
+    /// The user record name that the caller writes records by.
+    var user: String? { caller.userRecordName }
+
+    /// The same request to another database of the container, which the caller may use.
+    func inDatabase(_ scope: DatabaseScope) -> RequestContext {
+        with(DatabaseAddress(database.container, database.environment, scope), caller)
+    }
+
+    /// The same request by another caller, who may use the database.
+    func acting(as caller: Caller) -> RequestContext {
+        with(database, caller)
+    }
+
+    private func with(_ database: DatabaseAddress, _ caller: Caller) -> RequestContext {
+        var context = RequestContext(emulator, database, caller)
+        context.time = time
+        context.assetHostAddress = assetHostAddress
+        context.serverAddress = serverAddress
+        context.replyForm = replyForm
+        return context
+    }
+
+    /// The person who is signed in.
+    func signedInUser() throws(EmulatorError) -> String {
+        switch caller {
+        case .anonymous: throw .authenticationRequired
+        case .serverKey: throw .authenticationFailed
+        case .user(let name): return name
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Reads within the database. Container and database are created when they are first named.
+    func read<Value>(_ body: (DatabaseContext) throws -> Value) throws(EmulatorError) -> Value {
+        try noteVisit()
+        let value = try emulator.read { db in try DatabaseContext(self, db).map(body) }
+        if let value { return value }
+        return try emulator.write { db in try body(try DatabaseContext.create(self, db)) }
+    }
+
+    /// Writes within the database, in one transaction. Container and database are created when they are first named.
+    func write<Value>(_ body: (DatabaseContext) throws -> Value) throws(EmulatorError) -> Value {
+        do {
+            return try writeUnwrapped(body)
+        } catch {
+            throw EmulatorError(wrapping: error)
+        }
+    }
+
+    /// The same, with whatever error `body` throws.
+    func writeUnwrapped<Value>(_ body: (DatabaseContext) throws -> Value) throws -> Value {
+        try noteVisit()
+        return try emulator.writeUnwrapped { db in
+            try body(try DatabaseContext(self, db) ?? DatabaseContext.create(self, db))
+        }
+    }
+}

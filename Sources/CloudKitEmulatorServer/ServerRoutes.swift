@@ -1,0 +1,109 @@
+import CloudKitEmulator
+import CloudKitWebServices
+import HTTPTypes
+import OpenAPISwiftRuntime
+
+/// Everything that the server serves, by method and path.
+struct ServerRoutes: Sendable {
+    /// What answers the requests to a path.
+    enum Destination: Sendable {
+        /// An operation of the document.
+        case operation(ServerOperation<RequestContext>)
+        /// The path that Apple's page gives for device tokens, where only OPTIONS is taken (observed live).
+        case misplacedToken
+        case assetUpload
+        case assetDownload
+        case signInPage
+        case courier
+    }
+
+    /// The answer of ``match(_:)``.
+    struct Match: Sendable {
+        /// `nil` for a path that is not served.
+        var destination: Destination?
+        /// The values of the path's placeholders.
+        var parameters: [String: Substring] = [:]
+        /// The methods that are served at the path, where the request has another one.
+        var allowedMethods: [HTTPRequest.Method]?
+    }
+
+    /// Every method and path that is served.
+    private(set) var all: [(method: HTTPRequest.Method, path: String)] = []
+    private var router = PathRouter<Destination>()
+
+    init() throws {
+        // The service's replies are indented. These are not, which no program notices.
+        let operations = try EndpointHandlers().operations(configuration: Configuration(jsonEncodingOptions: []))
+        for operation in operations {
+            try add(.operation(operation), [operation.method], operation.path)
+            // A list is also answered to POST with the body `{}`, which Apple's web apps send (recorded for zones/list). POST to
+            // users/discover is another operation.
+            let hasPost = operations.contains { $0.path == operation.path && $0.method == .post }
+            if operation.method == .get, !hasPost { try add(.operation(operation), [.post], operation.path) }
+        }
+        for path in Set(all.map(\.path)).sorted() { all.append((.options, path)) }
+        for end in ["create", "register"] {
+            try add(.misplacedToken, [.options], "/database/{version}/{container}/{environment}/tokens/\(end)")
+            try add(
+                .misplacedToken,
+                [.options],
+                "/database/{version}/{container}/{environment}/{database}/tokens/\(end)"
+            )
+        }
+        try add(.assetUpload, AssetHost.uploadMethods, AssetHost.uploadPath)
+        try add(.assetDownload, AssetHost.downloadMethods, AssetHost.downloadPath)
+        try add(.signInPage, [.get, .head, .post], SignInPage.path)
+        try add(.courier, [.get], Courier.path + "{courier}")
+    }
+
+    private mutating func add(
+        _ destination: Destination,
+        _ methods: [HTTPRequest.Method],
+        _ path: String
+    ) throws(RouteError) {
+        for method in methods {
+            try router.add(destination, method: method, template: path)
+            all.append((method, path))
+        }
+    }
+
+    /// Finds what answers a request.
+    func match(_ request: HTTPRequest) -> Match {
+        let path = request.path ?? "/"
+        var match = router.match(request.method, path)
+        var allowed: [HTTPRequest.Method]?
+        if case .methodNotAllowed(let methods) = match, let method = methods.first {
+            match = router.match(method, path)
+            allowed = methods
+        }
+        guard case .found(let destination, _, let parameters) = match, parameters["version"] ?? "1" == "1" else {
+            return Match()
+        }
+        return Match(destination: destination, parameters: parameters, allowedMethods: allowed)
+    }
+}
+
+extension HTTPRequest {
+    /// The request in the form that generated code accepts, where the service accepts more.
+    ///
+    /// The service insists on no content type and always answers in JSON. It ignores query items without a value, and it
+    /// takes the `True` of Python for `true` (recorded: `remapEnums=True&getCurrentSyncToken=True`).
+    func relaxedForGeneratedCode(method: HTTPRequest.Method) -> HTTPRequest {
+        var relaxed = self
+        relaxed.method = method
+        relaxed.headerFields[.accept] = nil
+        relaxed.headerFields[.contentType] = "application/json"
+        guard let path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return relaxed }
+        var isChanged = false
+        let items = path.queryItems.compactMap { item -> Substring? in
+            let value = item.firstIndex(of: UInt8(ascii: "=")).map { item[$0...] }
+            guard let value, !value.elementsEqual("=True".utf8), !value.elementsEqual("=False".utf8) else {
+                isChanged = true
+                return value.map { Substring(item.dropLast($0.count)) + String(Substring($0)).lowercased() }
+            }
+            return Substring(item)
+        }
+        if isChanged { relaxed.path = path[...mark] + items.joined(separator: "&") }
+        return relaxed
+    }
+}
