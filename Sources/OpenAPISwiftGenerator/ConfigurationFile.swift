@@ -20,6 +20,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     public var unknownMembers: UnknownMembersRule = UnknownMembersRule()
     /// Whether handlers can take a value of the request.
     public var handlerContext: Bool = false
+    /// Which operations have a call that leaves the body of a success to the caller.
+    public var bufferedResponses: OperationSelection = .named([])
     /// What of the document to use.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`.
@@ -55,6 +57,7 @@ public struct ConfigurationFile: Hashable, Sendable {
             case "enumerations": enumerations = try reader.choice(EnumerationStyle.self)
             case "unknownMembers": unknownMembers = try reader.unknownMembers()
             case "handlerContext": handlerContext = try reader.bool()
+            case "bufferedResponses": bufferedResponses = try reader.operations()
             case "filter":
                 filter = DocumentFilter(
                     operations: try reader.nested("operations")?.strings() ?? [],
@@ -85,7 +88,7 @@ public struct ConfigurationFile: Hashable, Sendable {
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
         "nameOverrides", "typeOverrides", "enumerations", "unknownMembers", "operationExtensions",
-        "handlerContext", "featureFlags",
+        "handlerContext", "bufferedResponses", "featureFlags",
     ]
 }
 
@@ -115,6 +118,12 @@ private struct ValueReader {
         case "false": return false
         default: throw mismatch("true or false")
         }
+    }
+
+    func operations() throws(Diagnostic) -> OperationSelection {
+        if node.scalarText == "all" { return .all }
+        guard node.isNull || node.elements != nil else { throw mismatch("all, or a list of operations") }
+        return .named(try strings())
     }
 
     func dictionary() throws(Diagnostic) -> [String: String] {

@@ -40,6 +40,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var unknownMembers: UnknownMembersRule
     /// Whether the server has a second protocol, `ContextualAPIProtocol`, whose methods take a value of the request.
     public var handlerContext: Bool
+    /// Which operations have a second call in the client that leaves the body of a success to the caller.
+    public var bufferedResponses: OperationSelection
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.
@@ -62,6 +64,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         enumerations: EnumerationStyle = .closed,
         unknownMembers: UnknownMembersRule = UnknownMembersRule(),
         handlerContext: Bool = false,
+        bufferedResponses: OperationSelection = .named([]),
         filter: DocumentFilter? = nil,
         operationExtensions: [String] = [],
         splitsByTag: Bool = false
@@ -77,6 +80,7 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         self.enumerations = enumerations
         self.unknownMembers = unknownMembers
         self.handlerContext = handlerContext
+        self.bufferedResponses = bufferedResponses
         self.filter = filter
         self.operationExtensions = operationExtensions
     }
@@ -112,6 +116,14 @@ public struct UnknownMembersRule: Hashable, Sendable {
         self.default = `default`
         self.schemas = schemas
     }
+}
+
+/// Some operations of a document.
+public enum OperationSelection: Hashable, Sendable {
+    /// Every operation.
+    case all
+    /// Operations by their names in the document.
+    case named([String])
 }
 
 /// The access level of the declarations that are generated.

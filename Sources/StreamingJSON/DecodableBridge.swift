@@ -19,7 +19,7 @@ extension JSONReader {
         let place = position
         let value = try read(JSONValue.self)
         do {
-            let decoder = TreeDecoder(value: value, codingPath: [])
+            let decoder = TreeDecoder(value: value, codingPath: [], json: userInfo)
             // A type that decodes itself as JSON is not asked to do so; any other may have come here from its own `init(json:)`.
             return T.self is any JSONBackedCodable.Type ? try decoder.unwrap(T.self) : try T(from: decoder)
         } catch {
@@ -53,16 +53,18 @@ extension JSONReader {
 struct TreeDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    /// The `userInfo` of the reader.
+    let json: (any AnyObject & Sendable)?
+    var userInfo: [CodingUserInfoKey: Any] { .init(json: json) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let members) = value else { throw mismatch([String: JSONValue].self, "an object") }
-        return KeyedDecodingContainer(TreeKeyedContainer(members: members, codingPath: codingPath))
+        return KeyedDecodingContainer(TreeKeyedContainer(members: members, codingPath: codingPath, json: json))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard case .array(let elements) = value else { throw mismatch([JSONValue].self, "an array") }
-        return TreeUnkeyedContainer(elements: elements, codingPath: codingPath)
+        return TreeUnkeyedContainer(elements: elements, codingPath: codingPath, json: json)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer {
@@ -82,7 +84,7 @@ struct TreeDecoder: Decoder {
 
     private func read<R: JSONReadable>(_ type: R.Type) throws -> R {
         do {
-            return try JSONReader.read(type, from: JSONWriter.bytes(of: value))
+            return try JSONReader.read(type, from: JSONWriter.bytes(of: value), options: .init(userInfo: json))
         } catch {
             let context = DecodingError.Context(
                 codingPath: codingPath,
@@ -186,6 +188,7 @@ struct TreeKey: CodingKey {
 private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let members: [String: JSONValue]
     let codingPath: [any CodingKey]
+    let json: (any AnyObject & Sendable)?
 
     var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
 
@@ -198,7 +201,7 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
                 DecodingError.Context(codingPath: codingPath, debugDescription: "a key is missing")
             )
         }
-        return TreeDecoder(value: value, codingPath: codingPath + [key])
+        return TreeDecoder(value: value, codingPath: codingPath + [key], json: json)
     }
 
     func decodeNil(forKey key: Key) throws -> Bool { try decoder(for: key).decodeNil() }
@@ -231,22 +234,24 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
     func superDecoder() throws -> any Decoder {
         let key = TreeKey(stringValue: "super")
-        return TreeDecoder(value: members["super"] ?? .null, codingPath: codingPath + [key])
+        return TreeDecoder(value: members["super"] ?? .null, codingPath: codingPath + [key], json: json)
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        TreeDecoder(value: members[key.stringValue] ?? .null, codingPath: codingPath + [key])
+        TreeDecoder(value: members[key.stringValue] ?? .null, codingPath: codingPath + [key], json: json)
     }
 }
 
 private struct TreeUnkeyedContainer: UnkeyedDecodingContainer {
     let elements: [JSONValue]
     let codingPath: [any CodingKey]
+    let json: (any AnyObject & Sendable)?
     private(set) var currentIndex = 0
 
-    init(elements: [JSONValue], codingPath: [any CodingKey]) {
+    init(elements: [JSONValue], codingPath: [any CodingKey], json: (any AnyObject & Sendable)?) {
         self.elements = elements
         self.codingPath = codingPath
+        self.json = json
     }
 
     var count: Int? { elements.count }
@@ -261,7 +266,7 @@ private struct TreeUnkeyedContainer: UnkeyedDecodingContainer {
                 DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements")
             )
         }
-        let result = try body(TreeDecoder(value: elements[currentIndex], codingPath: path))
+        let result = try body(TreeDecoder(value: elements[currentIndex], codingPath: path, json: json))
         currentIndex += 1
         return result
     }

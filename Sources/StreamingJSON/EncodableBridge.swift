@@ -15,7 +15,7 @@ extension JSONWriter {
     public mutating func writeEncodable(_ value: some Encodable) {
         do {
             let node = TreeNode()
-            let encoder = TreeEncoder(node: node, codingPath: [])
+            let encoder = TreeEncoder(node: node, codingPath: [], json: userInfo)
             // A type that encodes itself as JSON is not asked to do so; any other may have come here from its own `write(json:)`.
             if value is any JSONBackedCodable { try encoder.encode(value) } else { try value.encode(to: encoder) }
             node.write(json: &self)
@@ -107,16 +107,18 @@ private final class TreeNode: JSONWritable {
 private struct TreeEncoder: Encoder {
     let node: TreeNode
     let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    /// The `userInfo` of the writer.
+    let json: (any AnyObject & Sendable)?
+    var userInfo: [CodingUserInfoKey: Any] { .init(json: json) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         node.becomeObject()
-        return KeyedEncodingContainer(TreeKeyedEncodingContainer(node: node, codingPath: codingPath))
+        return KeyedEncodingContainer(TreeKeyedEncodingContainer(node: node, codingPath: codingPath, json: json))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         node.becomeArray()
-        return TreeUnkeyedEncodingContainer(node: node, codingPath: codingPath)
+        return TreeUnkeyedEncodingContainer(node: node, codingPath: codingPath, json: json)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer {
@@ -153,9 +155,10 @@ extension TreeEncoder: SingleValueEncodingContainer {
 private struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let node: TreeNode
     let codingPath: [any CodingKey]
+    let json: (any AnyObject & Sendable)?
 
     private func encoder(for key: any CodingKey) -> TreeEncoder {
-        TreeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key])
+        TreeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key], json: json)
     }
 
     func encodeNil(forKey key: Key) { encoder(for: key).encodeNil() }
@@ -193,12 +196,13 @@ private struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContaine
 private struct TreeUnkeyedEncodingContainer: UnkeyedEncodingContainer {
     let node: TreeNode
     let codingPath: [any CodingKey]
+    let json: (any AnyObject & Sendable)?
 
     var count: Int { node.count }
 
     private func next() -> TreeEncoder {
         let key = TreeKey(count)
-        return TreeEncoder(node: node.append(), codingPath: codingPath + [key])
+        return TreeEncoder(node: node.append(), codingPath: codingPath + [key], json: json)
     }
 
     func encodeNil() { next().encodeNil() }

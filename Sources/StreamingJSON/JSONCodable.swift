@@ -20,7 +20,8 @@ extension JSONBackedCodable {
     public init(from decoder: any Decoder) throws {
         let value = try JSONValue(from: decoder)
         do {
-            self = try JSONReader.read(from: JSONWriter.bytes(of: value))
+            let options = JSONReader.Options(userInfo: decoder.userInfo.json)
+            self = try JSONReader.read(from: JSONWriter.bytes(of: value), options: options)
         } catch {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
@@ -38,7 +39,7 @@ extension JSONBackedCodable {
     public func encode(to encoder: any Encoder) throws {
         let value: JSONValue
         do {
-            value = try JSONReader.read(from: JSONWriter.bytes(of: self))
+            value = try JSONReader.read(from: JSONWriter.bytes(of: self, userInfo: encoder.userInfo.json))
         } catch {
             throw EncodingError.invalidValue(
                 self,
@@ -51,6 +52,26 @@ extension JSONBackedCodable {
         }
         try value.encode(to: encoder)
     }
+}
+
+extension [CodingUserInfoKey: Any] {
+    private static let key = CodingUserInfoKey(rawValue: "StreamingJSON.userInfo")
+
+    /// The values of the decoder or encoder of a reader or writer.
+    init(json userInfo: (any AnyObject & Sendable)?) {
+        self = [:]
+        if let userInfo, let key = Self.key { self[key] = HeldUserInfo(userInfo: userInfo) }
+    }
+
+    /// The reader's or writer's `userInfo` where the decoder or encoder is one of this module.
+    fileprivate var json: (any AnyObject & Sendable)? {
+        guard !isEmpty, let key = Self.key else { return nil }
+        return (self[key] as? HeldUserInfo)?.userInfo
+    }
+}
+
+private struct HeldUserInfo {
+    let userInfo: any AnyObject & Sendable
 }
 
 extension JSONCodable {

@@ -50,11 +50,18 @@ public struct JSONReader: ~Copyable {
         /// Types that hold themselves, such as ``JSONValue``, use the stack for each level: raise the limit with care.
         public var maximumDepth: Int
 
+        /// A value for the types that are read, such as how dates are spelled. A type that knows the value's class finds it as
+        /// ``JSONReader/userInfo``.
+        public var userInfo: (any AnyObject & Sendable)?
+
         /// Makes options.
         ///
-        /// - Parameter maximumDepth: How deep arrays and objects may be nested.
-        public init(maximumDepth: Int = 512) {
+        /// - Parameters:
+        ///   - maximumDepth: How deep arrays and objects may be nested.
+        ///   - userInfo: A value for the types that are read.
+        public init(maximumDepth: Int = 512, userInfo: (any AnyObject & Sendable)? = nil) {
             self.maximumDepth = maximumDepth
+            self.userInfo = userInfo
         }
     }
 
@@ -115,6 +122,9 @@ public struct JSONReader: ~Copyable {
     package var keysOfType: JSONKeys?
 
     private let options: Options
+
+    /// What the reader's maker gave for the types that are read; `nil` where it gave nothing.
+    public var userInfo: (any AnyObject & Sendable)? { options.userInfo }
 
     private init(start: Bytes, count: Int, options: Options) {
         self.start = start

@@ -16,8 +16,8 @@
 ///
 /// ## Topics
 /// ### Whole outputs
-/// - ``bytes(of:options:)``
-/// - ``init(options:capacity:)``
+/// - ``bytes(of:options:userInfo:)``
+/// - ``init(options:capacity:userInfo:)``
 /// - ``finish()``
 /// - ``Options``
 /// ### Objects and arrays
@@ -68,6 +68,9 @@ public struct JSONWriter: ~Copyable {
     /// How JSON is spelled.
     public let options: Options
 
+    /// What the writer's maker gave for the types that are written, such as how dates are spelled; `nil` where it gave nothing.
+    public let userInfo: (any AnyObject & Sendable)?
+
     private var buffer: Buffer
     private var place = Place.start
     private var depth = 0
@@ -85,8 +88,10 @@ public struct JSONWriter: ~Copyable {
     /// - Parameters:
     ///   - options: How JSON is spelled.
     ///   - capacity: The count of bytes to make room for at first.
-    public init(options: Options = [], capacity: Int = 256) {
+    ///   - userInfo: A value for the types that are written.
+    public init(options: Options = [], capacity: Int = 256, userInfo: (any AnyObject & Sendable)? = nil) {
         self.options = options
+        self.userInfo = userInfo
         buffer = Buffer(capacity: max(capacity, 16))
     }
 
@@ -95,10 +100,15 @@ public struct JSONWriter: ~Copyable {
     /// - Parameters:
     ///   - value: What to write.
     ///   - options: How JSON is spelled.
+    ///   - userInfo: A value for the types that are written.
     /// - Returns: One JSON value in UTF-8.
     /// - Throws: The writer's error when the value, or a part of it, has no form in JSON.
-    public static func bytes<T: JSONWritable>(of value: T, options: Options = []) throws(JSONError) -> [UInt8] {
-        var writer = JSONWriter(options: options)
+    public static func bytes<T: JSONWritable>(
+        of value: T,
+        options: Options = [],
+        userInfo: (any AnyObject & Sendable)? = nil
+    ) throws(JSONError) -> [UInt8] {
+        var writer = JSONWriter(options: options, userInfo: userInfo)
         value.write(json: &writer)
         return try writer.finish()
     }

@@ -94,6 +94,7 @@ struct GenerationOptions: ParsableArguments {
             enumerations: file.enumerations,
             unknownMembers: file.unknownMembers,
             handlerContext: file.handlerContext,
+            bufferedResponses: file.bufferedResponses,
             filter: file.filter,
             operationExtensions: file.operationExtensions
         )
@@ -135,6 +136,11 @@ extension GeneratorConfiguration {
         func list(_ items: [String]) -> String { items.isEmpty ? "<none>" : items.joined(separator: ", ") }
         func pairs(_ items: [String: String]) -> String { list(items.keys.sorted().map { "\($0)=\(items[$0] ?? "")" }) }
         let styles: [String] = unknownMembers.schemas.sorted { $0.key < $1.key }.map { "\($0)=\($1.rawValue)" }
+        let bufferedText =
+            switch bufferedResponses {
+            case .all: "all"
+            case .named(let names): list(names)
+            }
         var lines: [String] = [
             "- modes: \(list(modes.sorted().map(\.rawValue)))",
             "- access modifier: \(accessModifier.rawValue)",
@@ -144,6 +150,7 @@ extension GeneratorConfiguration {
             "- enumerations: \(enumerations.rawValue)",
             "- unknown members: \(list([unknownMembers.default.rawValue] + styles))",
             "- handler context: \(handlerContext)",
+            "- buffered responses: \(bufferedText)",
             "- additional imports: \(list(additionalImports))",
             "- additional file comments: \(list(additionalFileComments))",
         ]

@@ -1,4 +1,5 @@
 import HTTPTypes
+import OpenAPISwiftGenerator
 import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
@@ -385,5 +386,39 @@ struct ClientAndServerTests {
         #expect(error?.request?.path == "/books")
         #expect(error?.operationInput as? Operations.ListBooks.Input == .init())
         #expect(error?.response == nil)
+    }
+
+    @Test func aBufferedRangeLeavesOtherSuccessesAlone() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    get:
+                      operationId: a
+                      responses:
+                        2XX: {description: JSON., content: {application/json: {}}}
+                        '204': {description: Nothing.}
+                        default: {description: Anything., content: {application/json: {}}}
+                """,
+            modes: [.client]
+        ) { $0.bufferedResponses = .all }
+        #expect(generation.errors == [])
+        #expect(
+            generation.contains(
+                """
+                switch response.statusCode {
+                case 204:
+                return .other(try decode(response))
+                case 200...299:
+                return .successful(statusCode: response.statusCode, try response.buffered("application/json", headers: response.headerFields, for: call))
+                default:
+                return .other(try decode(response))
+                }
+                """,
+                in: "Client.swift"
+            )
+        )
     }
 }

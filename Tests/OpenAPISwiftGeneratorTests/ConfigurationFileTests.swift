@@ -29,6 +29,7 @@ struct ConfigurationFileTests {
             typeOverrides: {schemas: {S: M.S}, other: ignored}
             operationExtensions: [x-cost]
             handlerContext: true
+            bufferedResponses: [a, b]
             featureFlags: []
             """
         )
@@ -43,6 +44,7 @@ struct ConfigurationFileTests {
         expected.typeOverrides = ["S": "M.S"]
         expected.operationExtensions = ["x-cost"]
         expected.handlerContext = true
+        expected.bufferedResponses = .named(["a", "b"])
         #expect(file == expected)
     }
 
@@ -53,12 +55,21 @@ struct ConfigurationFileTests {
         #expect(error("accessModifier: public\n")?.contains("The key 'generate' is missing.") == true)
     }
 
+    @Test func operationsAreAllOrNamed() throws {
+        #expect(try parse("generate: [client]\nbufferedResponses: all\n").bufferedResponses == .all)
+        #expect(try parse("generate: [client]\nbufferedResponses:\n").bufferedResponses == .named([]))
+        #expect(
+            error("generate: [client]\nbufferedResponses: some\n")
+                == "config.yaml:2:20: error: The value of 'bufferedResponses' must be all, or a list of operations."
+        )
+    }
+
     @Test func mistakesNameTheKeyAndTheLine() {
         #expect(
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
                 + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "enumerations, unknownMembers, operationExtensions, handlerContext, featureFlags)"
+                + "enumerations, unknownMembers, operationExtensions, handlerContext, bufferedResponses, featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")

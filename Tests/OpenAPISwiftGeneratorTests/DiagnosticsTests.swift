@@ -342,4 +342,30 @@ struct DiagnosticsTests {
         #expect(generation.contains("typealias AB_3 = Swift.Bool"))
         #expect(generation.diagnostics.map(\.severity) == [.note, .note])
     }
+
+    @Test func bufferedResponsesNameOperationsWithJSON() {
+        let document = head(
+            """
+            paths:
+              /a:
+                get: {operationId: a, responses: {'200': {description: Text., content: {text/plain: {}}}}}
+                post: {operationId: b, responses: {'200': {description: JSON., content: {application/json: {}}}}}
+            """
+        )
+        func generation(_ selection: OperationSelection) -> Generation {
+            Generation(document: document, modes: [.client]) { $0.bufferedResponses = selection }
+        }
+        #expect(
+            generation(.named(["a", "b", "c"])).errors == [
+                "openapi.yaml:5:10: error: 'bufferedResponses' names the operation 'a', which has no success with JSON as its "
+                    + "only content.",
+                "error: 'bufferedResponses' names the operation 'c', which the document does not have.",
+            ]
+        )
+        for selection in [OperationSelection.all, .named(["b"])] {
+            let client = generation(selection).files["Client.swift"] ?? ""
+            #expect(client.contains("buffering input: Operations.b.Input"))
+            #expect(!client.contains("buffering input: Operations.a.Input"))
+        }
+    }
 }

@@ -223,4 +223,85 @@ struct CodableBridgeTests {
         #expect(one.hashValue == Direct(a: "x", list: [1]).hashValue)
         #expect(Set([one, one, Direct(a: "y", list: [])]).count == 2)
     }
+
+    // MARK: What the maker of a reader or writer gives
+
+    @Test func userInfoReachesTypesInsideOfCodableOnes() throws {
+        let shouting = Shout(mark: "!")
+        let hosts = [Host(outer: Shouted(text: "a"), own: .init(inner: Shouted(text: "b")))]
+        var writer = JSONWriter(userInfo: shouting)
+        writer.writeEncodable(hosts)
+        let bytes = try writer.finish()
+        #expect(String(decoding: bytes, as: UTF8.self) == #"[{"outer":"a!","own":"b!"}]"#)
+        let options = JSONReader.Options(userInfo: shouting)
+        let read = try JSONReader.withReader(over: bytes.span, options: options) { (reader) throws(JSONError) in
+            try reader.readDecodable([Host].self)
+        }
+        #expect(read == hosts)
+        #expect(throws: JSONError.self) {
+            try JSONReader.withReader(over: bytes.span) { (reader) throws(JSONError) in
+                try reader.readDecodable([Host].self)
+            }
+        }
+    }
+
+    @Test func withoutUserInfoThereIsNone() throws {
+        #expect(
+            try write(Host(outer: Shouted(text: "a"), own: .init(inner: Shouted(text: "b"))))
+                == Array(
+                    #"{"outer":"a?","own":"b?"}"#.utf8
+                )
+        )
+    }
+}
+
+/// What a writer's maker gives.
+private final class Shout: Sendable {
+    let mark: String
+
+    init(mark: String) {
+        self.mark = mark
+    }
+}
+
+/// Writes its text with the mark of the writer, and reads only text with the mark of the reader.
+private struct Shouted: JSONCodable {
+    var text: String
+
+    init(text: String) {
+        self.text = text
+    }
+
+    init(json reader: inout JSONReader) throws(JSONError) {
+        let mark = (reader.userInfo as? Shout)?.mark ?? "?"
+        let text = try reader.readString()
+        guard text.hasSuffix(mark) else { throw reader.error(.invalidValue, "no \(mark)") }
+        self.text = String(text.dropLast(mark.count))
+    }
+
+    func write(json writer: inout JSONWriter) {
+        writer.write(text + ((writer.userInfo as? Shout)?.mark ?? "?"))
+    }
+}
+
+/// A type of a program that passes its coder on.
+private struct Host: Codable, Equatable {
+    struct Own: Codable, Equatable {
+        var inner: Shouted
+
+        init(inner: Shouted) {
+            self.inner = inner
+        }
+
+        init(from decoder: any Decoder) throws {
+            inner = try Shouted(from: decoder)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try inner.encode(to: encoder)
+        }
+    }
+
+    var outer: Shouted
+    var own: Own
 }

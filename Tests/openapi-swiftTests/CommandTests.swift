@@ -116,6 +116,7 @@ struct CommandTests {
                 - enumerations: closed
                 - unknown members: skip
                 - handler context: false
+                - buffered responses: <none>
                 - additional imports: <none>
                 - additional file comments: <none>
                 - output directory: a/b

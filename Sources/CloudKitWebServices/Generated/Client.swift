@@ -60,6 +60,20 @@ package struct Client: APIProtocol {
             decode: Operations.QueryRecords.decode
         )
     }
+    /// Calls `queryRecords` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/query`.
+    package func queryRecords(
+        buffering input: Operations.QueryRecords.Input
+    ) async throws -> Operations.QueryRecords.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.QueryRecords.id,
+            method: .post,
+            encode: Operations.QueryRecords.encode,
+            decode: Operations.QueryRecords.decodeBuffered
+        )
+    }
     /// Fetches records by name.
     ///
     /// Returns one result per requested name, in the order of the request. A name without a record gives an item
@@ -76,6 +90,20 @@ package struct Client: APIProtocol {
             method: .post,
             encode: Operations.LookupRecords.encode,
             decode: Operations.LookupRecords.decode
+        )
+    }
+    /// Calls `lookupRecords` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/lookup`.
+    package func lookupRecords(
+        buffering input: Operations.LookupRecords.Input
+    ) async throws -> Operations.LookupRecords.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.LookupRecords.id,
+            method: .post,
+            encode: Operations.LookupRecords.encode,
+            decode: Operations.LookupRecords.decodeBuffered
         )
     }
     /// Creates, changes and deletes records.
@@ -106,6 +134,20 @@ package struct Client: APIProtocol {
             method: .post,
             encode: Operations.ModifyRecords.encode,
             decode: Operations.ModifyRecords.decode
+        )
+    }
+    /// Calls `modifyRecords` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
+    package func modifyRecords(
+        buffering input: Operations.ModifyRecords.Input
+    ) async throws -> Operations.ModifyRecords.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.ModifyRecords.id,
+            method: .post,
+            encode: Operations.ModifyRecords.encode,
+            decode: Operations.ModifyRecords.decodeBuffered
         )
     }
     /// Fetches the changes of one zone. Use fetchZoneChanges instead.
@@ -208,6 +250,20 @@ package struct Client: APIProtocol {
             method: .post,
             encode: Operations.FetchZoneChanges.encode,
             decode: Operations.FetchZoneChanges.decode
+        )
+    }
+    /// Calls `fetchZoneChanges` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
+    package func fetchZoneChanges(
+        buffering input: Operations.FetchZoneChanges.Input
+    ) async throws -> Operations.FetchZoneChanges.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.FetchZoneChanges.id,
+            method: .post,
+            encode: Operations.FetchZoneChanges.encode,
+            decode: Operations.FetchZoneChanges.decodeBuffered
         )
     }
     /// Lists the zones of a database.
@@ -536,6 +592,20 @@ package struct Client: APIProtocol {
             decode: Operations.RegisterDeviceToken.decode
         )
     }
+    /// Calls `registerDeviceToken` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /device/{version}/{container}/{environment}/tokens/register`.
+    package func registerDeviceToken(
+        buffering input: Operations.RegisterDeviceToken.Input
+    ) async throws -> Operations.RegisterDeviceToken.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.RegisterDeviceToken.id,
+            method: .post,
+            encode: Operations.RegisterDeviceToken.encode,
+            decode: Operations.RegisterDeviceToken.decodeBuffered
+        )
+    }
 }
 
 extension Operations.QueryRecords {
@@ -586,6 +656,38 @@ extension Operations.QueryRecords {
             return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// A page of records.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.QueryRecords.Output.Ok.Headers>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.QueryRecords.Output.Ok.Headers> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.QueryRecords.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(try response.buffered("application/json", headers: headers, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }
@@ -640,6 +742,38 @@ extension Operations.LookupRecords {
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// One result per requested name, in order.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.LookupRecords.Output.Ok.Headers>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.LookupRecords.Output.Ok.Headers> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.LookupRecords.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(try response.buffered("application/json", headers: headers, for: call))
+        default:
+            return .other(try decode(response))
+        }
+    }
 }
 
 extension Operations.ModifyRecords {
@@ -690,6 +824,38 @@ extension Operations.ModifyRecords {
             return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// One result per operation, in order.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.ModifyRecords.Output.Ok.Headers>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.ModifyRecords.Output.Ok.Headers> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.ModifyRecords.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(try response.buffered("application/json", headers: headers, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }
@@ -945,6 +1111,38 @@ extension Operations.FetchZoneChanges {
             return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// One entry per zone, each with its records or its error.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.FetchZoneChanges.Output.Ok.Headers>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.FetchZoneChanges.Output.Ok.Headers> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.FetchZoneChanges.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(try response.buffered("application/json", headers: headers, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }
@@ -1853,6 +2051,38 @@ extension Operations.RegisterDeviceToken {
             return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// The token is registered.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.RegisterDeviceToken.Output.Ok.Headers>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.RegisterDeviceToken.Output.Ok.Headers> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.RegisterDeviceToken.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(try response.buffered("application/json", headers: headers, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }

@@ -5,6 +5,8 @@ struct ClientTranslator {
     /// How multipart bodies are written and read.
     let multipart: [Declaration]
     let imports: [SwiftImport]
+    /// Which operations have a second call that leaves the body of a success to the caller.
+    let bufferedResponses: OperationSelection
 
     var file: SwiftFile {
         var declarations: [Declaration] = [client]
@@ -69,6 +71,7 @@ struct ClientTranslator {
         ]
         for operation in operations {
             members.append(method(of: operation))
+            if isBuffered(operation) { members.append(bufferedMethod(of: operation)) }
         }
         return .type(
             TypeDeclaration(
@@ -82,40 +85,139 @@ struct ClientTranslator {
     }
 
     private func method(of operation: TranslatedOperation) -> Declaration {
-        let path: String = operation.path
+        call(
+            operation,
+            documentation: OperationTranslator.documentation(of: operation.operation),
+            label: "_",
+            output: "Output",
+            send: "send",
+            decode: "decode"
+        )
+    }
+
+    private func bufferedMethod(of operation: TranslatedOperation) -> Declaration {
+        call(
+            operation,
+            documentation: """
+                Calls `\(operation.methodName)` and leaves the body of a success to the caller, in memory and not read.
+
+                \(OperationTranslator.remark(of: operation.operation))
+                """,
+            label: "buffering",
+            output: Self.bufferedOutput,
+            send: "sendBuffered",
+            decode: "decodeBuffered"
+        )
+    }
+
+    private func call(
+        _ operation: TranslatedOperation,
+        documentation: String,
+        label: String,
+        output: String,
+        send: String,
+        decode: String
+    ) -> Declaration {
+        let path = operation.path
         return .function(
             FunctionDeclaration(
-                documentation: OperationTranslator.documentation(of: operation.operation),
+                documentation: documentation,
                 attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
                 name: "func \(operation.methodName)",
-                parameters: [.init(label: "_ input", type: "\(path).Input")],
+                parameters: [.init(label: "\(label) input", type: "\(path).Input")],
                 effects: "async throws",
-                result: "\(path).Output",
+                result: "\(path).\(output)",
                 body: [
-                    .line("try await self.__client.send("),
+                    .line("try await self.__client.\(send)("),
                     .line("    input,"),
                     .line("    operationID: \(path).id,"),
                     .line("    method: \(Snippets.method(operation.operation.method)),"),
                     .line("    encode: \(path).encode,"),
-                    .line("    decode: \(path).decode"),
+                    .line("    decode: \(path).\(decode)"),
                     .line(")"),
                 ]
             )
         )
     }
 
-    // MARK: Requests
+    // MARK: Reading and writing
 
     /// How the client writes an input and reads an output.
     private func coding(of operation: TranslatedOperation) -> Declaration {
-        .type(
-            TypeDeclaration(
-                keyword: .extension,
-                name: operation.path,
-                members: [inputEncoder(of: operation), outputDecoder(of: operation)]
+        var members = [inputEncoder(of: operation), outputDecoder(of: operation)]
+        if isBuffered(operation) { members += [bufferedOutput(of: operation), bufferedOutputDecoder(of: operation)] }
+        return .type(TypeDeclaration(keyword: .extension, name: operation.path, members: members))
+    }
+
+    // MARK: Responses whose body the caller reads
+
+    private static let bufferedOutput = "BufferedOutput"
+
+    private func isBuffered(_ operation: TranslatedOperation) -> Bool {
+        switch bufferedResponses {
+        case .all: operation.isBufferable
+        case .named(let names): operation.isBufferable && names.contains(operation.operation.documentName)
+        }
+    }
+
+    private func bufferedOutput(of operation: TranslatedOperation) -> Declaration {
+        OutputDeclaration(
+            name: Self.bufferedOutput,
+            conformance: "Swift.Sendable",
+            otherCase: .enumCase(
+                documentation: "Any other response, as the usual call returns it.",
+                text: "other(Output)"
+            ),
+            responses: operation.responses.filter(\.isBufferable).map(\.buffered)
+        )
+        .declaration(nested: [])
+    }
+
+    private func bufferedOutputDecoder(of operation: TranslatedOperation) -> Declaration {
+        // Exact statuses come before the range, whatever the document's order. Those that are read as usual are named only where the
+        // range would take them.
+        var exact: [Statement] = []
+        var range: [Statement] = []
+        let other = [Statement.line("return .other(try decode(response))")]
+        let hasRange = operation.responses.contains { $0.isBufferable && $0.status == .range(2) }
+        for response in operation.responses {
+            switch (response.status, response.isBufferable) {
+            case (.code(let code), true): exact.append(.label("case \(code):", bufferedResult(response, "")))
+            case (.code(let code), false): if hasRange { exact.append(.label("case \(code):", other)) }
+            case (.range, true):
+                range.append(.label("case 200...299:", bufferedResult(response, "statusCode: response.statusCode, ")))
+            case (.range, false), (.default, _): break
+            }
+        }
+        return .function(
+            FunctionDeclaration(
+                access: .fileprivate,
+                modifiers: "static ",
+                name: "func decodeBuffered",
+                parameters: [
+                    .init(label: "_ response", type: "OpenAPISwiftRuntime.ClientResponse"),
+                    .init(label: "_ call", type: "OpenAPISwiftRuntime.BufferedBody.Call"),
+                ],
+                effects: "throws",
+                result: Self.bufferedOutput,
+                body: [
+                    .block("switch response.statusCode", exact + range + [.label("default:", other)])
+                ]
             )
         )
     }
+
+    /// Statements that return the case of a response whose body is left to the caller.
+    private func bufferedResult(_ response: TranslatedResponse, _ statusCode: String) -> [Statement] {
+        let hasHeaders = !response.headers.isEmpty
+        let contentType = stringLiteral(response.body?.cases.first?.mediaType.normalized ?? "")
+        let headers = hasHeaders ? "headers" : "response.headerFields"
+        let buffered = "try response.buffered(\(contentType), headers: \(headers), for: call)"
+        return (hasHeaders ? headerReads(response.headers, from: "response", as: "\(response.path).Headers") : [])
+            + [.line("return .\(escaped(response.caseName))(\(statusCode)\(buffered))")]
+    }
+
+    // MARK: Requests
 
     private func inputEncoder(of operation: TranslatedOperation) -> Declaration {
         var body: [Statement] = []
@@ -218,7 +320,7 @@ struct ClientTranslator {
 
     /// Statements that return the case of a response.
     private func result(_ response: TranslatedResponse, _ statusCode: String) -> [Statement] {
-        let name: String = escaped(response.caseName)
+        let name = escaped(response.caseName)
         if response.isEmpty { return [.line("return .\(name)(\(statusCode).init())")] }
         if response.isJSONResponse {
             return [.line("return .\(name)(\(statusCode)try response.jsonResponse())")]

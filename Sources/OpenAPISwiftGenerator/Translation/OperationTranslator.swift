@@ -211,7 +211,7 @@ struct OperationTranslator {
                 )
             ),
             input.declaration,
-            OutputDeclaration(path: path, responses: responses).declaration(nested: outputPlace.declarations),
+            OutputDeclaration(responses: responses).declaration(nested: outputPlace.declarations),
         ]
         if isOnlyJSON(acceptable) {
             members.append(
@@ -254,10 +254,11 @@ struct OperationTranslator {
 
     /// Summary, description, and the request it stands for.
     static func documentation(of operation: Operation) -> String {
-        let parts: [String?] = [
-            operation.summary, operation.documentation, "- Remark: HTTP `\(operation.method) \(operation.path)`.",
-        ]
-        return parts.compactMap { $0 }.joined(separator: "\n\n")
+        [operation.summary, operation.documentation, remark(of: operation)].compactMap { $0 }.joined(separator: "\n\n")
+    }
+
+    static func remark(of operation: Operation) -> String {
+        "- Remark: HTTP `\(operation.method) \(operation.path)`."
     }
 
     /// The parameters, of which one that is the whole query stands beside none of the query.

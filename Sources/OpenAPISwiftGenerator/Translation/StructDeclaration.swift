@@ -170,7 +170,10 @@ struct InputDeclaration {
 
 /// `Output` of an operation: a case and a throwing property for each response.
 struct OutputDeclaration {
-    let path: String
+    var name = "Output"
+    var conformance = "OpenAPISwiftRuntime.OperationValue"
+    /// The case of everything else; `nil` for that of responses that the document does not describe, where there can be any.
+    var otherCase: Declaration?
     let responses: [TranslatedResponse]
 
     func declaration(nested: [Declaration]) -> Declaration {
@@ -201,8 +204,10 @@ struct OutputDeclaration {
                 )
             }
         }
-        let hasDefault: Bool = responses.contains { $0.status == .default }
-        if !hasDefault {
+        let hasDefault = responses.contains { $0.status == .default }
+        if let otherCase {
+            members.append(otherCase)
+        } else if !hasDefault {
             members.append(
                 .enumCase(
                     documentation: "A response that the document does not describe.",
@@ -216,8 +221,8 @@ struct OutputDeclaration {
         return .type(
             TypeDeclaration(
                 keyword: .enumeration,
-                name: "Output",
-                inherits: ["OpenAPISwiftRuntime.OperationValue"],
+                name: name,
+                inherits: [conformance],
                 members: members
             )
         )

@@ -19,6 +19,8 @@ struct TranslatedOperation: Sendable {
     /// Whether responses have an exact, a range or a default entry that takes every status.
     var hasDefault: Bool { responses.contains { $0.status == .default } }
     var hasHeaders: Bool { !headerFields.isEmpty || !acceptable.isEmpty }
+    /// Whether the client can leave the body of a success to its caller.
+    var isBufferable: Bool { responses.contains(where: \.isBufferable) }
     /// Whether its header fields are the runtime's type.
     var hasOnlyAccept: Bool { headerFields.isEmpty && !acceptable.isEmpty }
 }
@@ -91,6 +93,23 @@ struct TranslatedResponse: Sendable {
     var isEmpty: Bool { headers.isEmpty && body == nil }
     /// Whether it is the runtime's response of one JSON type.
     var isJSONResponse: Bool { headers.isEmpty && body?.isJSONBody == true }
+    /// Whether the client can leave the body to its caller: a success whose only content is JSON.
+    var isBufferable: Bool {
+        guard let body, body.cases.count == 1, body.cases[0].coding == .json else { return false }
+        switch status {
+        case .code(let code): return 200...299 ~= code
+        case .range(let digit): return digit == 2
+        case .default: return false
+        }
+    }
+    /// The response with the body left to the caller.
+    var buffered: TranslatedResponse {
+        guard isBufferable else { return self }
+        var result = self
+        let headers = headers.isEmpty ? "HTTPTypes.HTTPFields" : "\(path).Headers"
+        result.path = "OpenAPISwiftRuntime.BufferedResponse<\(headers)>"
+        return result
+    }
     /// Whether its payload is a type of its own, declared and read in place.
     var hasOwnType: Bool { !isEmpty && !isJSONResponse }
 }

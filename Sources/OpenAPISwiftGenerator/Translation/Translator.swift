@@ -46,6 +46,7 @@ struct Translator {
         )
         let extensionTables: [Declaration] = extensions.tables(for: configuration.operationExtensions)
         diagnostics = extensions.diagnostics
+        checkBufferedResponses(of: operations)
 
         var files: [SwiftFile] = []
         for mode in configuration.modes.sorted() {
@@ -72,7 +73,8 @@ struct Translator {
                     components: operationTranslator.components,
                     operations: operations,
                     multipart: multipart(of: operations, for: .client),
-                    imports: imports(for: .client)
+                    imports: imports(for: .client),
+                    bufferedResponses: configuration.bufferedResponses
                 )
                 files.append(translator.file)
             case .server:
@@ -88,6 +90,29 @@ struct Translator {
             }
         }
         return isInOneFile ? merged(files) : files
+    }
+
+    /// A name in the configuration that no operation fits would only be noticed when a program that calls it does not compile.
+    private mutating func checkBufferedResponses(of operations: [TranslatedOperation]) {
+        guard case .named(let names) = configuration.bufferedResponses, configuration.modes.contains(.client) else {
+            return
+        }
+        for name in names {
+            let operation = operations.first { $0.operation.documentName == name }
+            let problem: String
+            switch operation {
+            case nil: problem = "which the document does not have"
+            case let operation? where !operation.isBufferable:
+                problem = "which has no success with JSON as its only content"
+            case _?: continue
+            }
+            diagnostics.report(
+                diagnostics.error(
+                    "'bufferedResponses' names the operation '\(name)', \(problem).",
+                    at: operation?.operation.position
+                )
+            )
+        }
     }
 
     /// Private declarations are seen in one file only.
@@ -147,7 +172,7 @@ struct Translator {
         case .client, .server:
             result.append(SwiftImport(module: "StreamingJSON"))
             result.append(SwiftImport(module: "Foundation", isExposed: true))
-            result.append(SwiftImport(module: "HTTPTypes", isExposed: false))
+            result.append(SwiftImport(module: "HTTPTypes"))
         }
         // With types of another module, its names are in what client and server declare.
         var isExposed: Bool = !hasTypes

@@ -17,7 +17,13 @@
 public struct Configuration: Sendable {
 
     /// How dates are written and read, in bodies, parameters and headers alike.
-    public var dateTranscoder: any DateTranscoder
+    public var dateTranscoder: any DateTranscoder {
+        get { dates.transcoder }
+        set { dates = DateCoding(transcoder: newValue) }
+    }
+
+    /// The date transcoder as readers and writers carry it.
+    private(set) var dates: DateCoding
 
     /// How JSON bodies are laid out.
     public var jsonEncodingOptions: JSONEncodingOptions
@@ -53,7 +59,7 @@ public struct Configuration: Sendable {
         maximumBufferedBytes: Int = 64 * 1024 * 1024,
         headerValueEncoding: HeaderValueEncoding = .percentEncoded
     ) {
-        self.dateTranscoder = dateTranscoder
+        dates = DateCoding(transcoder: dateTranscoder)
         self.jsonEncodingOptions = jsonEncodingOptions
         self.multipartBoundaryGenerator = multipartBoundaryGenerator
         self.xmlCoder = xmlCoder

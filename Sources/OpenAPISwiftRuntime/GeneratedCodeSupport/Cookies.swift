@@ -68,7 +68,7 @@ extension ServerRequest {
         let cookies: [(name: Substring, value: Substring)] = CookieText.items(of: headerFields[values: .cookie])
         let items: [ParameterItem] = cookies.map { ParameterItem(name: decode($0.name), value: $0.value) }
         guard let parts = try items.parts(of: name, shape, style: .form, explode: explode, decode) else { return nil }
-        return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dateTranscoder, read)
+        return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dates, read)
     }
 
     /// A cookie that must be there.

@@ -37,7 +37,7 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void,
         styles: [String: FormMemberStyle] = [:]
     ) throws {
-        let bytes: [UInt8] = try FormText.bytes(of: value, dates: configuration.dateTranscoder, write, styles: styles)
+        let bytes: [UInt8] = try FormText.bytes(of: value, dates: configuration.dates, write, styles: styles)
         try setBody(HTTPBody(bytes), contentType: contentType)
     }
 }
@@ -69,7 +69,7 @@ extension ReadableMessage {
             try bufferedBody(),
             shape,
             named: "body",
-            dates: configuration.dateTranscoder,
+            dates: configuration.dates,
             read,
             styles: styles
         )
@@ -82,7 +82,7 @@ enum FormText {
     /// The members of a value that a closure writes, in the order of their names.
     static func bytes<T>(
         of value: T,
-        dates: any DateTranscoder,
+        dates: DateCoding,
         _ write: (T, inout JSONWriter) -> Void,
         styles: [String: FormMemberStyle]
     ) throws -> [UInt8] {
@@ -113,7 +113,7 @@ enum FormText {
         _ bytes: ArraySlice<UInt8>,
         _ shape: ParameterShape,
         named name: String,
-        dates: any DateTranscoder,
+        dates: DateCoding,
         _ read: (inout JSONReader) throws(JSONError) -> T,
         styles: [String: FormMemberStyle]
     ) throws -> T {

@@ -9,19 +9,34 @@ public import StreamingJSON
 /// The type of dates in generated code: Foundation's, under a name that needs no import.
 public typealias OpenAPIDate = Date
 
-/// The configuration that dates inside JSON are read and written by; there is no room for it in the protocols of values.
-enum CurrentConfiguration {
-    @TaskLocal static var dateTranscoder: any DateTranscoder = ISO8601DateTranscoder()
+/// How the dates of a message are read and written: the `userInfo` of its readers and writers.
+final class DateCoding: Sendable {
+    let transcoder: any DateTranscoder
+
+    init(transcoder: any DateTranscoder) {
+        self.transcoder = transcoder
+    }
+
+    /// For readers and writers that belong to no message.
+    static let standard = DateCoding(transcoder: .iso8601)
+}
+
+extension JSONReader.Options {
+    /// The options of a reader that reads dates in a way.
+    init(dates: DateCoding) {
+        self.init(userInfo: dates)
+    }
 }
 
 extension JSONReader {
     // MARK: Values
 
-    /// Reads a date as text, by the current configuration's transcoder.
+    /// Reads a date as text, by the transcoder of the message's configuration.
     @_spi(Generated) public mutating func readDate() throws(JSONError) -> Date {
-        let text: String = try readString()
+        let text = try readString()
+        let dates = userInfo as? DateCoding ?? .standard
         do {
-            return try CurrentConfiguration.dateTranscoder.decode(text)
+            return try dates.transcoder.decode(text)
         } catch {
             throw self.error(.invalidValue, "'\(text)' is not a date: \(error)")
         }

@@ -7,10 +7,11 @@ public import StreamingJSON
 #endif
 
 extension JSONWriter {
-    /// Writes a date as text, by the current configuration's transcoder.
+    /// Writes a date as text, by the transcoder of the message's configuration.
     @_spi(Generated) public mutating func writeDate(_ date: Date) {
+        let dates = userInfo as? DateCoding ?? .standard
         do {
-            write(try CurrentConfiguration.dateTranscoder.encode(date))
+            write(try dates.transcoder.encode(date))
         } catch {
             fail(JSONError(code: .notRepresentable, message: "A date has no text: \(error)"))
         }

@@ -72,13 +72,7 @@ extension ReadableMessage {
 
     /// The body as one JSON value that a closure reads.
     @_spi(Generated) public func json<T>(_ read: (inout JSONReader) throws(JSONError) -> T) throws -> T {
-        let bytes: ArraySlice<UInt8> = try bufferedBody()
-        return try CurrentConfiguration.$dateTranscoder.withValue(configuration.dateTranscoder) {
-            let input: ArraySlice<UInt8> = bytes
-            return try JSONReader.withReader(over: input.span) { (reader: inout JSONReader) throws(JSONError) -> T in
-                try read(&reader)
-            }
-        }
+        try configuration.readJSON(bufferedBody(), read)
     }
 
     /// All bytes of the body; asks for them where they are still to come.
@@ -133,7 +127,7 @@ extension ReadableMessage {
             ParameterDecoder.delimited(text[...], shape, named: name, decode),
             shape,
             named: name,
-            dates: configuration.dateTranscoder,
+            dates: configuration.dates,
             read
         )
     }
@@ -169,11 +163,7 @@ extension ReadableMessage {
         guard let text = try field(name) else { return nil }
         let bytes: [UInt8] = Array(text.utf8)
         do {
-            return try CurrentConfiguration.$dateTranscoder.withValue(configuration.dateTranscoder) {
-                try JSONReader.withReader(over: bytes.span) { (reader: inout JSONReader) throws(JSONError) -> T in
-                    try read(&reader)
-                }
-            }
+            return try configuration.readJSON(bytes[...], read)
         } catch {
             throw GeneratedCodeError.malformedParameter(name, error)
         }
@@ -197,6 +187,16 @@ extension ReadableMessage {
     private func field(_ name: String) throws -> String? {
         guard let name = HTTPField.Name(name) else { return nil }
         return headerFields[name]
+    }
+}
+
+extension Configuration {
+    /// Reads one JSON value by a closure.
+    func readJSON<T>(
+        _ bytes: ArraySlice<UInt8>,
+        _ read: (inout JSONReader) throws(JSONError) -> T
+    ) throws(JSONError) -> T {
+        try JSONReader.withReader(over: bytes.span, options: .init(dates: dates), read)
     }
 }
 

@@ -28,7 +28,7 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void
     ) throws {
         guard let value, let field = HTTPField.Name(name) else { return }
-        let parts: ParameterValue = try ParameterEncoder.value(of: value, dates: configuration.dateTranscoder, write)
+        let parts: ParameterValue = try ParameterEncoder.value(of: value, dates: configuration.dates, write)
         switch configuration.headerValueEncoding {
         case .percentEncoded: headerFields[field] = try ParameterEncoder.simple(parts, named: name)
         case .plain:
@@ -121,10 +121,8 @@ extension Configuration {
         options: JSONWriter.Options,
         _ write: (T, inout JSONWriter) -> Void
     ) throws -> [UInt8] {
-        try CurrentConfiguration.$dateTranscoder.withValue(dateTranscoder) {
-            var writer = JSONWriter(options: options)
-            write(value, &writer)
-            return try writer.finish()
-        }
+        var writer = JSONWriter(options: options, userInfo: dates)
+        write(value, &writer)
+        return try writer.finish()
     }
 }

@@ -161,20 +161,18 @@ enum ParameterEncoder {
     /// The JSON of a value, compact.
     static func json<T>(
         of value: T,
-        dates: any DateTranscoder,
+        dates: DateCoding,
         _ write: (T, inout JSONWriter) -> Void
     ) throws -> [UInt8] {
-        try CurrentConfiguration.$dateTranscoder.withValue(dates) {
-            var writer = JSONWriter(options: .sortedKeys, capacity: 64)
-            write(value, &writer)
-            return try writer.finish()
-        }
+        var writer = JSONWriter(options: .sortedKeys, capacity: 64, userInfo: dates)
+        write(value, &writer)
+        return try writer.finish()
     }
 
     /// Takes a value apart; the text of some members, by their names, is JSON.
     static func value<T>(
         of value: T,
-        dates: any DateTranscoder,
+        dates: DateCoding,
         jsonMembers: Set<String> = [],
         _ write: (T, inout JSONWriter) -> Void
     ) throws -> ParameterValue {
@@ -468,7 +466,7 @@ enum ParameterDecoder {
         _ parts: ParameterValue,
         _ shape: ParameterShape,
         named name: String,
-        dates: any DateTranscoder,
+        dates: DateCoding,
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) throws -> T {
         var firstError: (any Error)?
@@ -476,12 +474,8 @@ enum ParameterDecoder {
             do {
                 var writer = JSONWriter(capacity: 64)
                 try write(parts, shape, named: name, to: &writer)
-                let bytes: [UInt8] = try writer.finish()
-                return try CurrentConfiguration.$dateTranscoder.withValue(dates) {
-                    try JSONReader.withReader(over: bytes.span) { (reader: inout JSONReader) throws(JSONError) -> T in
-                        try read(&reader)
-                    }
-                }
+                let bytes = try writer.finish()
+                return try JSONReader.withReader(over: bytes.span, options: .init(dates: dates), read)
             } catch {
                 firstError = firstError ?? error
             }

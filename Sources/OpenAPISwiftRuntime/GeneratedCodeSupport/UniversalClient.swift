@@ -27,7 +27,7 @@ public import StreamingJSON
         self.middlewares = middlewares
     }
 
-    /// Calls one operation.
+    /// Calls one operation and reads the response.
     ///
     /// Every failure is thrown as ``ClientError``; one that a middleware threw passes through with the input filled in.
     public func send<Input: Sendable, Output: Sendable>(
@@ -37,7 +37,50 @@ public import StreamingJSON
         encode: (Input, inout ClientRequest) throws -> Void,
         decode: (ClientResponse) throws -> Output
     ) async throws -> Output {
-        var error = ClientError(
+        let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
+        do {
+            return try await exchange.response.decoded(decode)
+        } catch {
+            throw Self.complete(exchange.failure, cause: Self.unreadableResponse, error)
+        }
+    }
+
+    /// Calls one operation and reads all of the response but a body that its caller reads.
+    ///
+    /// Failures are thrown as those of ``send(_:operationID:method:encode:decode:)`` are, those of reading the body later included.
+    public func sendBuffered<Input: Sendable, Output: Sendable>(
+        _ input: Input,
+        operationID: String,
+        method: HTTPRequest.Method,
+        encode: (Input, inout ClientRequest) throws -> Void,
+        decode: (ClientResponse, BufferedBody.Call) throws -> Output
+    ) async throws -> Output {
+        let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
+        do {
+            var failure = exchange.failure
+            failure.causeDescription = Self.unreadableResponse
+            let call = BufferedBody.Call(failure: failure, configuration: configuration)
+            return try await exchange.response.decoded { try decode($0, call) }
+        } catch {
+            throw Self.complete(exchange.failure, cause: Self.unreadableResponse, error)
+        }
+    }
+
+    private static let unreadableResponse = "The response could not be decoded"
+
+    /// What came back, and the error for what fails after that.
+    private struct Exchange {
+        var response: ClientResponse
+        var failure: ClientError
+    }
+
+    private func exchange<Input: Sendable>(
+        _ input: Input,
+        operationID: String,
+        method: HTTPRequest.Method,
+        encode: (Input, inout ClientRequest) throws -> Void
+    ) async throws -> Exchange {
+        var failure = ClientError(
             operationID: operationID,
             operationInput: input,
             baseURL: serverURL,
@@ -47,12 +90,12 @@ public import StreamingJSON
         var message = ClientRequest(configuration: configuration)
         do {
             try encode(input, &message)
-        } catch let underlying {
-            throw Self.complete(error, cause: "The request could not be encoded", underlying)
+        } catch {
+            throw Self.complete(failure, cause: "The request could not be encoded", error)
         }
-        let request: HTTPRequest = message.request(method: method)
-        error.request = request
-        error.requestBody = message.body
+        let request = message.request(method: method)
+        failure.request = request
+        failure.requestBody = message.body
 
         let response: HTTPResponse
         let responseBody: HTTPBody?
@@ -64,19 +107,17 @@ public import StreamingJSON
                 operationID: operationID,
                 through: middlewares[...],
                 to: transport,
-                failingWith: error
+                failingWith: failure
             )
-        } catch let underlying {
-            throw Self.complete(error, cause: "The request failed", underlying)
+        } catch {
+            throw Self.complete(failure, cause: "The request failed", error)
         }
-        error.response = response
-        error.responseBody = responseBody
-        do {
-            let message = ClientResponse(response: response, body: responseBody, configuration: configuration)
-            return try await message.decoded(decode)
-        } catch let underlying {
-            throw Self.complete(error, cause: "The response could not be decoded", underlying)
-        }
+        failure.response = response
+        failure.responseBody = responseBody
+        return Exchange(
+            response: ClientResponse(response: response, body: responseBody, configuration: configuration),
+            failure: failure
+        )
     }
 
     private static func complete(_ error: ClientError, cause: String, _ underlying: any Error) -> any Error {
@@ -198,9 +239,9 @@ public import StreamingJSON
 
     func parts<T>(of value: T, style: ParameterStyle, _ write: (T, inout JSONWriter) -> Void) throws -> ParameterValue {
         guard style == .json else {
-            return try ParameterEncoder.value(of: value, dates: configuration.dateTranscoder, write)
+            return try ParameterEncoder.value(of: value, dates: configuration.dates, write)
         }
-        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dateTranscoder, write)
+        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
         return .text(String(decoding: json, as: UTF8.self))
     }
 
@@ -250,7 +291,7 @@ public import StreamingJSON
         styles: [String: FormMemberStyle] = [:]
     ) throws {
         guard let value else { return }
-        let dates: any DateTranscoder = configuration.dateTranscoder
+        let dates = configuration.dates
         query = String(decoding: try FormText.bytes(of: value, dates: dates, write, styles: styles), as: UTF8.self)
     }
 
@@ -262,7 +303,7 @@ public import StreamingJSON
     /// Makes the JSON of a value that a closure writes the whole query, percent-encoded, unless the value is `nil`.
     public mutating func setJSONQuery<T>(_ value: T?, _ write: (T, inout JSONWriter) -> Void) throws {
         guard let value else { return }
-        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dateTranscoder, write)
+        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
         query = PercentEncoding.encode(String(decoding: json, as: UTF8.self))
     }
 
@@ -308,6 +349,19 @@ public import StreamingJSON
     public var headerFields: HTTPFields { response.headerFields }
     /// The status.
     public var statusCode: Int { response.status.code }
+    /// The response with a body that the call's caller reads, once all of it has come. A body that is missing has no bytes.
+    public func buffered<Headers: Sendable>(
+        _ contentType: String,
+        headers: Headers,
+        for call: BufferedBody.Call
+    ) throws -> BufferedResponse<Headers> {
+        try requireContentType(contentType)
+        return BufferedResponse(
+            headers: headers,
+            body: BufferedBody(bytes: body == nil ? [] : try bufferedBody(), call: call)
+        )
+    }
+
     /// The response as what the document does not describe.
     public var undocumentedPayload: UndocumentedPayload {
         UndocumentedPayload(headerFields: response.headerFields, body: body)

@@ -278,7 +278,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
             parts,
             shape,
             named: name,
-            dates: configuration.dateTranscoder,
+            dates: configuration.dates,
             read
         )
     }
@@ -329,7 +329,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         guard let parts = try queryItems.get().parts(of: name, shape, style: style, explode: explode) else {
             return nil
         }
-        return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dateTranscoder, read)
+        return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dates, read)
     }
 
     /// A query parameter that must be there.
@@ -407,7 +407,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
             bytes[...],
             shape,
             named: name,
-            dates: configuration.dateTranscoder,
+            dates: configuration.dates,
             read,
             styles: styles
         )
@@ -425,7 +425,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
             .text(PercentEncoding.decode(query)),
             .json,
             named: name,
-            dates: configuration.dateTranscoder,
+            dates: configuration.dates,
             read
         )
     }

@@ -50,6 +50,20 @@ struct Client: APIProtocol {
             decode: Operations.AddSighting.decode
         )
     }
+    /// Calls `addSighting` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /sightings`.
+    func addSighting(
+        buffering input: Operations.AddSighting.Input
+    ) async throws -> Operations.AddSighting.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.AddSighting.id,
+            method: .post,
+            encode: Operations.AddSighting.encode,
+            decode: Operations.AddSighting.decodeBuffered
+        )
+    }
     /// - Remark: HTTP `GET /sightings/{id}`.
     func getSighting(_ input: Operations.GetSighting.Input) async throws -> Operations.GetSighting.Output {
         try await self.__client.send(
@@ -58,6 +72,20 @@ struct Client: APIProtocol {
             method: .get,
             encode: Operations.GetSighting.encode,
             decode: Operations.GetSighting.decode
+        )
+    }
+    /// Calls `getSighting` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `GET /sightings/{id}`.
+    func getSighting(
+        buffering input: Operations.GetSighting.Input
+    ) async throws -> Operations.GetSighting.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.GetSighting.id,
+            method: .get,
+            encode: Operations.GetSighting.encode,
+            decode: Operations.GetSighting.decodeBuffered
         )
     }
     /// - Remark: HTTP `DELETE /sightings/{id}`.
@@ -178,6 +206,33 @@ extension Operations.AddSighting {
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
+    enum BufferedOutput: Swift.Sendable {
+        /// The sighting as it is kept.
+        case created(OpenAPISwiftRuntime.BufferedResponse<HTTPTypes.HTTPFields>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        var created: OpenAPISwiftRuntime.BufferedResponse<HTTPTypes.HTTPFields> {
+            get throws {
+                switch self {
+                case .created(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "created", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 201:
+            return .created(try response.buffered("application/json", headers: response.headerFields, for: call))
+        default:
+            return .other(try decode(response))
+        }
+    }
 }
 
 extension Operations.GetSighting {
@@ -194,6 +249,33 @@ extension Operations.GetSighting {
             return .notFound(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    enum BufferedOutput: Swift.Sendable {
+        /// The sighting.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<HTTPTypes.HTTPFields>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        var ok: OpenAPISwiftRuntime.BufferedResponse<HTTPTypes.HTTPFields> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.buffered("application/json", headers: response.headerFields, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }

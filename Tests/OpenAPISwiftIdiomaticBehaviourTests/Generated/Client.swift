@@ -4,7 +4,7 @@
 @_spi(Generated) package import OpenAPISwiftRuntime
 internal import StreamingJSON
 package import Foundation
-import HTTPTypes
+package import HTTPTypes
 internal import OpenAPISwiftBehaviourSupport
 
 /// Calls the operations over a transport.
@@ -39,6 +39,20 @@ package struct Client: APIProtocol {
             method: .get,
             encode: Operations.GetUser_post.encode,
             decode: Operations.GetUser_post.decode
+        )
+    }
+    /// Calls `getUser_post` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `GET /users/{user_id}/posts/{post-id}.json`.
+    package func getUser_post(
+        buffering input: Operations.GetUser_post.Input
+    ) async throws -> Operations.GetUser_post.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.GetUser_post.id,
+            method: .get,
+            encode: Operations.GetUser_post.encode,
+            decode: Operations.GetUser_post.decodeBuffered
         )
     }
     /// - Remark: HTTP `GET /v1/{account}/things`.
@@ -105,6 +119,20 @@ package struct Client: APIProtocol {
             decode: Operations.Exchange.decode
         )
     }
+    /// Calls `exchange` and leaves the body of a success to the caller, in memory and not read.
+    ///
+    /// - Remark: HTTP `POST /sample`.
+    package func exchange(
+        buffering input: Operations.Exchange.Input
+    ) async throws -> Operations.Exchange.BufferedOutput {
+        try await self.__client.sendBuffered(
+            input,
+            operationID: Operations.Exchange.id,
+            method: .post,
+            encode: Operations.Exchange.encode,
+            decode: Operations.Exchange.decodeBuffered
+        )
+    }
 }
 
 extension Operations.GetUser_post {
@@ -136,6 +164,38 @@ extension Operations.GetUser_post {
             return .notFound(try Components.Responses.NotFound.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// A post.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.GetUser_post.Output.Ok.Headers>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.GetUser_post.Output.Ok.Headers> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.GetUser_post.Output.Ok.Headers = .init(
+                xRateLimitRemaining: try response.header("X-RateLimit-Remaining", .number) as Swift.Int?,
+                recent: try response.header("X-Old", .string) as Swift.String?
+            )
+            return .ok(try response.buffered("application/json", headers: headers, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }
@@ -247,6 +307,34 @@ extension Operations.Exchange {
             return .ok(try response.jsonResponse())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+    @frozen
+    package enum BufferedOutput: Swift.Sendable {
+        /// The same.
+        case ok(OpenAPISwiftRuntime.BufferedResponse<HTTPTypes.HTTPFields>)
+        /// Any other response, as the usual call returns it.
+        case other(Output)
+        package var ok: OpenAPISwiftRuntime.BufferedResponse<HTTPTypes.HTTPFields> {
+            get throws {
+                switch self {
+                case .ok(let response):
+                    return response
+                default:
+                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                }
+            }
+        }
+    }
+    fileprivate static func decodeBuffered(
+        _ response: OpenAPISwiftRuntime.ClientResponse,
+        _ call: OpenAPISwiftRuntime.BufferedBody.Call
+    ) throws -> BufferedOutput {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.buffered("application/json", headers: response.headerFields, for: call))
+        default:
+            return .other(try decode(response))
         }
     }
 }

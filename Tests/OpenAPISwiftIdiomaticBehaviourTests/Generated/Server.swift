@@ -4,7 +4,7 @@
 @_spi(Generated) package import OpenAPISwiftRuntime
 internal import StreamingJSON
 package import Foundation
-import HTTPTypes
+internal import HTTPTypes
 internal import OpenAPISwiftBehaviourSupport
 
 extension APIProtocol {

@@ -1,0 +1,99 @@
+public import StreamingJSON
+
+/// A response whose body is in memory and is read by the caller, into a type of the caller's.
+///
+/// The configuration key `bufferedResponses` gives the generated client a second call of an operation, which reads everything of the
+/// response but the body of a success:
+///
+/// ```swift
+/// let page = try await client.listSightings(buffering: .init()).ok
+/// print(page.headers.xTotalCount)
+/// let names = try page.body.json(SpeciesNames.self)
+/// ```
+public struct BufferedResponse<Headers: Sendable>: Sendable {
+
+    /// The header fields: of the generated type, or `HTTPFields` where the document describes none.
+    public var headers: Headers
+
+    /// The body.
+    public var body: BufferedBody
+
+    /// Creates a response, for tests of code that reads one.
+    /// - Parameters:
+    ///   - headers: The header fields.
+    ///   - body: The body.
+    public init(headers: Headers, body: BufferedBody) {
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// The body of a response, in memory and not read yet.
+public struct BufferedBody: Sendable, CustomStringConvertible {
+
+    /// All bytes of the body.
+    public let bytes: ArraySlice<UInt8>
+
+    private let call: Call
+
+    init(bytes: ArraySlice<UInt8>, call: Call) {
+        self.bytes = bytes
+        self.call = call
+    }
+
+    /// Creates a body, for tests of code that reads one.
+    /// - Parameters:
+    ///   - bytes: All bytes of the body.
+    ///   - operationID: The operation that errors name.
+    ///   - configuration: How dates are read.
+    public init(_ bytes: ArraySlice<UInt8>, operationID: String, configuration: Configuration = Configuration()) {
+        let failure = ClientError(
+            operationID: operationID,
+            operationInput: (),
+            causeDescription: "The response could not be decoded",
+            underlyingError: CancellationError()
+        )
+        self.init(bytes: bytes, call: Call(failure: failure, configuration: configuration))
+    }
+
+    /// Reads the body as one JSON value.
+    ///
+    /// The bytes are read each time that this is called.
+    ///
+    /// - Parameter type: What to read.
+    /// - Returns: The value.
+    /// - Throws: A ``ClientError`` as the usual call throws it: it names the operation, and its underlying error is a `JSONError` with the
+    ///   offset and the path of the value that does not read.
+    public func json<T: JSONReadable>(_ type: T.Type = T.self) throws -> T {
+        try json { (reader) throws(JSONError) in try T(json: &reader) }
+    }
+
+    /// Reads the body as one JSON value that a closure reads.
+    ///
+    /// - Parameter read: Reads exactly one value.
+    /// - Returns: What `read` returns.
+    /// - Throws: A ``ClientError``, as ``json(_:)-(T.Type)`` does.
+    public func json<T>(_ read: (inout JSONReader) throws(JSONError) -> T) throws -> T {
+        do {
+            return try call.configuration.readJSON(bytes, read)
+        } catch {
+            var failure = call.failure
+            failure.underlyingError = error
+            throw failure
+        }
+    }
+
+    /// The number of bytes; the bytes themselves may be private.
+    public var description: String { "\(bytes.count) bytes" }
+
+    /// What errors of reading the body say of the call.
+    @_spi(Generated) public final class Call: Sendable {
+        let failure: ClientError
+        let configuration: Configuration
+
+        init(failure: ClientError, configuration: Configuration) {
+            self.failure = failure
+            self.configuration = configuration
+        }
+    }
+}
