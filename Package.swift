@@ -35,6 +35,48 @@ let package = Package(
         .plugin(name: "OpenAPISwiftPlugin", targets: ["OpenAPISwiftPlugin"]),
         .plugin(name: "GenerateOpenAPI", targets: ["GenerateOpenAPI"]),
     ],
+    // Each trait has the name of a product: a program that names what it uses fetches nothing for the rest. MistKit sends requests with one
+    // of the two client transports.
+    traits: [
+        .trait(
+            name: "MistKit",
+            description: "The client: swift-crypto, swift-log, swift-metrics, swift-distributed-tracing."
+        ),
+        .trait(
+            name: "MistModels",
+            description: "The macro of typed records: swift-syntax.",
+            enabledTraits: ["MistKit"]
+        ),
+        .trait(name: "MistSignIn", description: "Signing in with a browser: SwiftNIO.", enabledTraits: ["MistKit"]),
+        .trait(
+            name: "MistTesting",
+            description: "The emulator in tests.",
+            enabledTraits: ["CloudKitEmulatorServer", "MistKit", "OpenAPISwiftAsyncHTTPClient"]
+        ),
+        .trait(name: "CloudKitContract", description: "The rules of the service as checks: swift-crypto."),
+        .trait(name: "CloudKitEmulator", description: "The rules of the emulator: GRDB, swift-crypto."),
+        .trait(
+            name: "CloudKitEmulatorServer",
+            description: "The emulator behind HTTP.",
+            enabledTraits: ["CloudKitEmulator", "OpenAPISwiftHummingbird"]
+        ),
+        .trait(
+            name: "OpenAPISwiftAsyncHTTPClient",
+            description: "A client transport, which MistKit prefers: AsyncHTTPClient."
+        ),
+        .trait(
+            name: "OpenAPISwiftURLSession",
+            description: "MistKit sends with URLSession, unless it has AsyncHTTPClient."
+        ),
+        .trait(name: "OpenAPISwiftHummingbird", description: "The server transport: Hummingbird."),
+        .trait(name: "OpenAPISwiftPlugin", description: "The compiler of documents and its plugins: Yams."),
+        .trait(
+            name: "mistkit",
+            description: "The command-line tool.",
+            enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "OpenAPISwiftAsyncHTTPClient"]
+        ),
+        .default(enabledTraits: ["CloudKitContract", "MistModels", "MistTesting", "OpenAPISwiftPlugin", "mistkit"]),
+    ],
     dependencies: [
         // HTTP requests, responses and header fields as values.
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
@@ -155,8 +197,12 @@ let package = Package(
             dependencies: [
                 "CloudKitModel",
                 "CloudKitWebServices",
-                "OpenAPISwiftAsyncHTTPClient",
+                .target(
+                    name: "OpenAPISwiftAsyncHTTPClient",
+                    condition: .when(traits: ["OpenAPISwiftAsyncHTTPClient"])
+                ),
                 "OpenAPISwiftRuntime",
+                .target(name: "OpenAPISwiftURLSession", condition: .when(traits: ["OpenAPISwiftURLSession"])),
                 "StreamingJSON",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -408,4 +454,31 @@ for target in package.targets where target.type != .plugin {
         // Our own warnings stop our own build; a package that depends on this one never sees the setting.
         .treatAllWarnings(as: .error),
     ]
+}
+
+// The targets whose packages are fetched only where a trait is enabled.
+let traits = [
+    "CloudKitContract": "CloudKitContract",
+    "CloudKitEmulator": "CloudKitEmulator",
+    "CloudKitEmulatorServer": "CloudKitEmulatorServer",
+    "MistKit": "MistKit",
+    "MistKitCLI": "mistkit",
+    "MistModels": "MistModels",
+    "MistModelsMacros": "MistModels",
+    "MistSignIn": "MistSignIn",
+    "MistTesting": "MistTesting",
+    "OpenAPISwiftAsyncHTTPClient": "OpenAPISwiftAsyncHTTPClient",
+    "OpenAPISwiftGenerator": "OpenAPISwiftPlugin",
+    "OpenAPISwiftHummingbird": "OpenAPISwiftHummingbird",
+    "openapi-swift": "OpenAPISwiftPlugin",
+]
+for target in package.targets {
+    guard let trait = traits[target.name] else { continue }
+    target.dependencies = target.dependencies.map { dependency in
+        switch dependency {
+        case .productItem(let name, let package, let aliases, _):
+            .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: [trait]))
+        default: dependency
+        }
+    }
 }

@@ -1,6 +1,5 @@
 import CloudKitWebServices
 public import Logging
-public import OpenAPISwiftAsyncHTTPClient
 public import OpenAPISwiftRuntime
 
 #if canImport(FoundationEssentials)
@@ -34,6 +33,8 @@ public import OpenAPISwiftRuntime
 /// - ``init(containerIdentifier:environment:apiToken:webAuthToken:serverURL:transport:assetTransport:retryPolicy:logger:)``
 /// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:serverURL:transport:assetTransport:retryPolicy:logger:)``
 /// - ``appleServerURL``
+/// - ``defaultTransport``
+/// - ``defaultAssetTransport``
 ///
 /// ### Sending many requests
 /// - ``maximumConcurrentRequests``
@@ -126,8 +127,8 @@ public struct CloudKitService: Sendable {
         environment: ContainerEnvironment = .development,
         tokenManager: any TokenManager,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(),
-        assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
+        transport: any ClientTransport = CloudKitService.defaultTransport,
+        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
         middlewares: [any ClientMiddleware] = [],
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit"),
@@ -187,8 +188,8 @@ public struct CloudKitService: Sendable {
         apiToken: String,
         webAuthToken: String? = nil,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(),
-        assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
+        transport: any ClientTransport = CloudKitService.defaultTransport,
+        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
     ) {
@@ -224,8 +225,8 @@ public struct CloudKitService: Sendable {
         keyID: String,
         privateKeyPEM: String,
         serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = AsyncHTTPClientTransport(),
-        assetTransport: any ClientTransport = AsyncHTTPClientTransport(configuration: .transfers),
+        transport: any ClientTransport = CloudKitService.defaultTransport,
+        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
         retryPolicy: RetryPolicy = RetryPolicy(),
         logger: Logger = Logger(label: "MistKit")
     ) throws {

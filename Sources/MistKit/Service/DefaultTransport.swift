@@ -1,0 +1,35 @@
+public import OpenAPISwiftRuntime
+
+#if OpenAPISwiftAsyncHTTPClient
+    import OpenAPISwiftAsyncHTTPClient
+#elseif OpenAPISwiftURLSession
+    import OpenAPISwiftURLSession
+#else
+    #error(
+        "MistKit needs a transport: add \"OpenAPISwiftAsyncHTTPClient\" or \"OpenAPISwiftURLSession\" to the traits of the package."
+    )
+#endif
+
+extension CloudKitService {
+    #if OpenAPISwiftAsyncHTTPClient
+        /// What sends requests where a service is made without a transport. All services of the process share its connections.
+        ///
+        /// It is an `AsyncHTTPClientTransport`, or a `URLSessionTransport` where the package is used with the trait `OpenAPISwiftURLSession`
+        /// and without `OpenAPISwiftAsyncHTTPClient`. Neither follows redirects.
+        public static let defaultTransport: any ClientTransport = AsyncHTTPClientTransport()
+
+        /// What carries files where a service is made without a transport for them. Its connections are its own, and a transfer fails
+        /// when nothing moves for a minute.
+        ///
+        /// Its type is that of ``defaultTransport``. On Linux a `URLSessionTransport` reads each part of an upload into memory.
+        public static let defaultAssetTransport: any ClientTransport = AsyncHTTPClientTransport(
+            configuration: .transfers
+        )
+    #elseif OpenAPISwiftURLSession
+        /// What sends requests where a service is made without a transport: a `URLSessionTransport` that hands redirects to the caller.
+        public static let defaultTransport: any ClientTransport = URLSessionTransport(configuration: .direct)
+
+        /// What carries files where a service is made without a transport for them: a `URLSessionTransport` with connections of its own.
+        public static let defaultAssetTransport: any ClientTransport = URLSessionTransport(configuration: .direct)
+    #endif
+}
