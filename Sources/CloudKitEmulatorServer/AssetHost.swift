@@ -115,7 +115,7 @@ extension AssetHost {
 // MARK: - Downloads
 
 extension AssetHost {
-    private func send(_ file: AssetDownload, to request: HTTPRequest) -> (HTTPResponse, HTTPBody?) {
+    private func send(_ file: OutgoingAsset, to request: HTTPRequest) -> (HTTPResponse, HTTPBody?) {
         let tag = "\"\(file.fileChecksum)\""
         var response = HTTPResponse(
             status: .ok,
@@ -150,11 +150,11 @@ extension AssetHost {
 
     /// The bytes of a file, read as they are asked for.
     private struct FileBytes: AsyncSequence, Sendable {
-        let file: AssetDownload
+        let file: OutgoingAsset
         let range: Range<Int64>
 
         struct AsyncIterator: AsyncIteratorProtocol {
-            let file: AssetDownload
+            let file: OutgoingAsset
             var rest: Range<Int64>
 
             mutating func next() async throws -> ArraySlice<UInt8>? {

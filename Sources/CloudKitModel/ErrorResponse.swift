@@ -116,24 +116,15 @@ extension ErrorResponse: JSONBackedCodable {
     ///
     /// An item's own key (`recordName`, `zoneID`, `subscriptionID`) is kept in ``otherKeys``.
     public init(json reader: inout JSONReader) throws(JSONError) {
-        var item = ItemKeys()
-        try self.init(json: &reader, item: &item)
-        for (name, raw) in [
-            ("recordName", item.recordName), ("zoneID", item.zoneID), ("subscriptionID", item.subscriptionID),
-        ] {
-            if let raw { otherKeys[name] = raw }
+        var names: [ItemKey: JSONRawValue] = [:]
+        try self.init(json: &reader, itemNames: &names)
+        for key in ItemKey.allCases {
+            if let name = names[key] { otherKeys["\(key.name)"] = name }
         }
     }
 
-    /// The values of the keys that tell which item an error dictionary belongs to.
-    struct ItemKeys {
-        var recordName: JSONRawValue?
-        var zoneID: JSONRawValue?
-        var subscriptionID: JSONRawValue?
-    }
-
-    /// Reads an error dictionary and puts the keys that name its item into `item`.
-    init(json reader: inout JSONReader, item: inout ItemKeys) throws(JSONError) {
+    /// Reads an error dictionary, and the values of the keys that tell which item it belongs to.
+    init(json reader: inout JSONReader, itemNames: inout [ItemKey: JSONRawValue]) throws(JSONError) {
         self.init(serverErrorCode: .unknownError)
         try reader.beginObject()
         let keys = Self.keys
@@ -166,10 +157,12 @@ extension ErrorResponse: JSONBackedCodable {
                 }
                 redirectURL = try otherKeys.readLeniently(key, from: &reader)
                 spelling.value.url = redirectURL != nil
-            case 8: item.recordName = try otherKeys.read(key, from: &reader)
-            case 9: item.zoneID = try otherKeys.read(key, from: &reader)
-            case 10: item.subscriptionID = try otherKeys.read(key, from: &reader)
-            default: try otherKeys.keep(from: &reader)
+            default:
+                if let item = ItemKey(rawValue: key) {
+                    itemNames[item] = try otherKeys.read(key, from: &reader)
+                } else {
+                    try otherKeys.keep(from: &reader)
+                }
             }
         }
     }
@@ -226,137 +219,73 @@ extension ErrorResponse: JSONBackedCodable {
     }
 }
 
+/// What a batch is about: a ``Record``, a ``Zone`` or a ``Subscription``.
+public protocol BatchItem: Hashable, Sendable {
+    /// What names an item.
+    associatedtype ItemID: JSONReadable, JSONWritable, Hashable, Sendable
+    /// The key under which an error dictionary has the item's name.
+    static var errorKey: String { get }
+}
+
+extension Record: BatchItem {
+    /// Records have names.
+    public typealias ItemID = String
+    /// `recordName`
+    public static var errorKey: String { "recordName" }
+}
+
+extension Zone: BatchItem {
+    /// Zones have names and owners.
+    public typealias ItemID = ZoneID
+    /// `zoneID`
+    public static var errorKey: String { "zoneID" }
+}
+
+extension Subscription: BatchItem {
+    /// Subscriptions have names.
+    public typealias ItemID = String
+    /// `subscriptionID`
+    public static var errorKey: String { "subscriptionID" }
+}
+
 /// Why one record of a batch failed.
+public typealias RecordError = ItemError<Record>
+/// Why one zone of a batch failed.
+public typealias ZoneError = ItemError<Zone>
+/// Why one subscription of a batch failed.
+public typealias SubscriptionError = ItemError<Subscription>
+
+/// Why one item of a batch failed.
 ///
 /// ```json
 /// {"recordName":"A","reason":"client oplock error updating record","serverErrorCode":"CONFLICT"}
-/// ```
-///
-/// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
-@dynamicMemberLookup
-public struct RecordError: Error, Hashable, Sendable {
-    /// The record's name, as far as the service gave it.
-    public var recordName: String?
-    /// The error dictionary's common members.
-    public var response: ErrorResponse
-
-    /// Makes a record's error.
-    public init(recordName: String?, response: ErrorResponse) {
-        self.recordName = recordName
-        self.response = response
-    }
-
-    /// Makes a record's error.
-    public init(
-        recordName: String?,
-        serverErrorCode: ServerErrorCode,
-        reason: String? = nil,
-        retryAfter: Double? = nil
-    ) {
-        self.recordName = recordName
-        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason, retryAfter: retryAfter)
-    }
-
-    /// A part of ``response``.
-    public subscript<Part>(dynamicMember path: WritableKeyPath<ErrorResponse, Part>) -> Part {
-        get { response[keyPath: path] }
-        set { response[keyPath: path] = newValue }
-    }
-}
-
-extension RecordError: JSONBackedCodable {
-    /// Reads the error dictionary of a record.
-    public init(json reader: inout JSONReader) throws(JSONError) {
-        var item = ErrorResponse.ItemKeys()
-        response = try ErrorResponse(json: &reader, item: &item)
-        recordName = try item.recordName?.read()
-        response.otherKeys["zoneID"] = item.zoneID
-        response.otherKeys["subscriptionID"] = item.subscriptionID
-    }
-
-    /// Writes `{"recordName":…,"serverErrorCode":…,"reason":…}`.
-    public func write(json writer: inout JSONWriter) {
-        writer.beginObject()
-        response.writeMembers(to: &writer, as: .recordName, recordName)
-        writer.endObject()
-    }
-}
-
-/// Why one zone of a batch failed.
-///
-/// ```json
 /// {"zoneID":{"zoneName":"Notes"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"…"}
-/// ```
-///
-/// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
-@dynamicMemberLookup
-public struct ZoneError: Error, Hashable, Sendable {
-    /// The zone, as far as the service gave it.
-    public var zoneID: ZoneID?
-    /// The error dictionary's common members.
-    public var response: ErrorResponse
-
-    /// Makes a zone's error.
-    public init(zoneID: ZoneID?, response: ErrorResponse) {
-        self.zoneID = zoneID
-        self.response = response
-    }
-
-    /// Makes a zone's error.
-    public init(zoneID: ZoneID?, serverErrorCode: ServerErrorCode, reason: String? = nil, retryAfter: Double? = nil) {
-        self.zoneID = zoneID
-        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason, retryAfter: retryAfter)
-    }
-
-    /// A part of ``response``.
-    public subscript<Part>(dynamicMember path: WritableKeyPath<ErrorResponse, Part>) -> Part {
-        get { response[keyPath: path] }
-        set { response[keyPath: path] = newValue }
-    }
-}
-
-extension ZoneError: JSONBackedCodable {
-    /// Reads the error dictionary of a zone.
-    public init(json reader: inout JSONReader) throws(JSONError) {
-        var item = ErrorResponse.ItemKeys()
-        response = try ErrorResponse(json: &reader, item: &item)
-        zoneID = try item.zoneID?.read()
-        response.otherKeys["recordName"] = item.recordName
-        response.otherKeys["subscriptionID"] = item.subscriptionID
-    }
-
-    /// Writes `{"zoneID":{…},"serverErrorCode":…,"reason":…}`.
-    public func write(json writer: inout JSONWriter) {
-        writer.beginObject()
-        response.writeMembers(to: &writer, as: .zoneID, zoneID)
-        writer.endObject()
-    }
-}
-
-/// Why one subscription of a batch failed.
-///
-/// ```json
 /// {"subscriptionID":"second","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}
 /// ```
 ///
 /// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
 @dynamicMemberLookup
-public struct SubscriptionError: Error, Hashable, Sendable {
-    /// The subscription's name, as far as the service gave it.
-    public var subscriptionID: String?
+public struct ItemError<Item: BatchItem>: Error, Hashable, Sendable {
+    /// The item's name, as far as the service gave it.
+    public var id: Item.ItemID?
     /// The error dictionary's common members.
     public var response: ErrorResponse
 
-    /// Makes a subscription's error.
-    public init(subscriptionID: String?, response: ErrorResponse) {
-        self.subscriptionID = subscriptionID
+    /// Makes an item's error.
+    public init(id: Item.ItemID?, response: ErrorResponse) {
+        self.id = id
         self.response = response
     }
 
-    /// Makes a subscription's error.
-    public init(subscriptionID: String?, serverErrorCode: ServerErrorCode, reason: String? = nil) {
-        self.subscriptionID = subscriptionID
-        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason)
+    /// Makes an item's error.
+    public init(
+        id: Item.ItemID?,
+        serverErrorCode: ServerErrorCode,
+        reason: String? = nil,
+        retryAfter: Double? = nil
+    ) {
+        self.id = id
+        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason, retryAfter: retryAfter)
     }
 
     /// A part of ``response``.
@@ -366,20 +295,29 @@ public struct SubscriptionError: Error, Hashable, Sendable {
     }
 }
 
-extension SubscriptionError: JSONBackedCodable {
-    /// Reads the error dictionary of a subscription; `subscriptionId` is kept among the other keys.
+extension ItemError: JSONBackedCodable {
+    /// Reads the error dictionary of an item. Names of other kinds of items are kept among the other keys.
     public init(json reader: inout JSONReader) throws(JSONError) {
-        var item = ErrorResponse.ItemKeys()
-        response = try ErrorResponse(json: &reader, item: &item)
-        subscriptionID = try item.subscriptionID?.read()
-        response.otherKeys["recordName"] = item.recordName
-        response.otherKeys["zoneID"] = item.zoneID
+        var names: [ErrorResponse.ItemKey: JSONRawValue] = [:]
+        response = try ErrorResponse(json: &reader, itemNames: &names)
+        for key in ErrorResponse.ItemKey.allCases {
+            guard let name = names[key] else { continue }
+            if "\(key.name)" == Item.errorKey {
+                id = try name.read()
+            } else {
+                response.otherKeys["\(key.name)"] = name
+            }
+        }
     }
 
-    /// Writes `{"subscriptionID":…,"serverErrorCode":…,"reason":…}`.
+    /// Writes `{"recordName":…,"serverErrorCode":…,"reason":…}`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        response.writeMembers(to: &writer, as: .subscriptionID, subscriptionID)
+        response.writeMembers(
+            to: &writer,
+            as: ErrorResponse.ItemKey.allCases.first { "\($0.name)" == Item.errorKey },
+            id
+        )
         writer.endObject()
     }
 }

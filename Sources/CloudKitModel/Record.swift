@@ -446,7 +446,7 @@ public enum RecordResult: Hashable, Sendable {
     public var recordName: String? {
         switch self {
         case .record(let record): return record.recordName
-        case .failure(let error): return error.recordName
+        case .failure(let error): return error.id
         }
     }
 }

@@ -133,7 +133,7 @@ func summary(_ result: RecordResult) -> String {
         if record.isDeleted { return "\(name) deleted" }
         return "\(name)@\(record.recordChangeTag ?? "?") \(text(record.fields))"
     case .failure(let error):
-        return "\(error.recordName ?? "?")! \(error.serverErrorCode.rawValue) \(error.reason ?? "")"
+        return "\(error.id ?? "?")! \(error.serverErrorCode.rawValue) \(error.reason ?? "")"
     }
 }
 
@@ -141,7 +141,7 @@ func summary(_ result: ZoneResult) -> String {
     switch result {
     case .zone(let zone): zone.zoneID.zoneName + (zone.isDeleted ? " deleted" : "")
     case .failure(let error):
-        "\(error.zoneID?.zoneName ?? "?")! \(error.serverErrorCode.rawValue)"
+        "\(error.id?.zoneName ?? "?")! \(error.serverErrorCode.rawValue)"
     }
 }
 

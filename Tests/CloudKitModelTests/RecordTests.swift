@@ -138,13 +138,13 @@ struct RecordTests {
                 """#
         )
         #expect(
-            results[0] == .failure(RecordError(recordName: "A", serverErrorCode: .notFound, reason: "Record not found"))
+            results[0] == .failure(RecordError(id: "A", serverErrorCode: .notFound, reason: "Record not found"))
         )
         #expect(try results[1].get().recordType == "Note")
         #expect(
             results[2]
                 == .failure(
-                    RecordError(recordName: "C", serverErrorCode: "BRAND_NEW", reason: "text", retryAfter: 2.5)
+                    RecordError(id: "C", serverErrorCode: "BRAND_NEW", reason: "text", retryAfter: 2.5)
                 )
         )
         #expect(throws: RecordError.self) { try results[3].get() }

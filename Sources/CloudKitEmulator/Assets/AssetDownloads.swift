@@ -75,7 +75,7 @@ extension CloudKitEmulator {
     ///   - time: When the request is made; now when `nil`.
     /// - Returns: The file, whose bytes are read as they are asked for.
     /// - Throws: An ``AssetHostError``.
-    public func openAsset(_ target: String, at time: Date? = nil) throws -> AssetDownload {
+    public func openAsset(_ target: String, at time: Date? = nil) throws -> OutgoingAsset {
         var items: [Substring: Substring] = [:]
         for item in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -88,7 +88,7 @@ extension CloudKitEmulator {
         guard expires * 1000 > time?.milliseconds ?? now else { throw AssetHostError.gone }
         do {
             guard let found = try read({ db in try AssetFile.fetch(file, db) }) else { throw AssetHostError.notFound }
-            return AssetDownload(emulator: self, file: found)
+            return OutgoingAsset(emulator: self, file: found)
         } catch let error as AssetHostError {
             throw error
         } catch {
@@ -98,7 +98,7 @@ extension CloudKitEmulator {
 }
 
 /// A file on its way out of the emulator.
-public struct AssetDownload: Sendable {
+public struct OutgoingAsset: Sendable {
     let emulator: CloudKitEmulator
     let file: AssetFile
 

@@ -142,7 +142,7 @@ extension CloudKitEmulator {
     ///   - time: When the request is made; now when `nil`.
     /// - Returns: What takes the bytes.
     /// - Throws: An ``AssetHostError``.
-    public func beginAssetUpload(_ token: String, length: Int64? = nil, at time: Date? = nil) throws -> AssetUpload {
+    public func beginAssetUpload(_ token: String, length: Int64? = nil, at time: Date? = nil) throws -> IncomingAsset {
         let now = time?.milliseconds ?? now
         if let length, length > configuration.limits.assetSize { throw AssetHostError.tooLarge }
         let id = try assetStorage { db in
@@ -152,7 +152,7 @@ extension CloudKitEmulator {
             try db.execute(sql: "INSERT INTO asset_file (keep_until) VALUES (?)", arguments: [deadline])
             return db.lastInsertedRowID
         }
-        return AssetUpload(emulator: self, token: token, file: id)
+        return IncomingAsset(emulator: self, token: token, file: id)
     }
 
     private func checkAddress(_ token: String, now: Int64, _ db: Database) throws {
@@ -165,7 +165,7 @@ extension CloudKitEmulator {
         guard row[0] > now, row[1] == false else { throw AssetHostError.gone }
     }
 
-    fileprivate func finish(_ upload: AssetUpload, digest: [UInt8]) throws(AssetHostError) -> Asset {
+    fileprivate func finish(_ upload: IncomingAsset, digest: [UInt8]) throws(AssetHostError) -> Asset {
         try assetStorage { db in
             try checkAddress(upload.token, now: now, db)
             try db.execute(sql: "UPDATE asset_upload SET used = 1 WHERE token = ?", arguments: [upload.token])
@@ -217,7 +217,7 @@ extension CloudKitEmulator {
 /// A file on its way into the emulator.
 ///
 /// An upload that is neither finished nor discarded, as when the process dies, is removed a day later.
-public struct AssetUpload: Sendable {
+public struct IncomingAsset: Sendable {
     let emulator: CloudKitEmulator
     let token: String
     let file: Int64

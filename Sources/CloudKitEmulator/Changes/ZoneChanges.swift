@@ -39,7 +39,7 @@ public struct ZoneChangesRequest: Hashable, Sendable {
 }
 
 /// One page of a zone's changes.
-public struct ZoneChanges: Hashable, Sendable {
+public struct ZoneChangesPage: Hashable, Sendable {
     /// The zone.
     public var zoneID: ZoneID
     /// Each record that changed, in its latest state, where it was last written; deleted ones have a name, a tag and
@@ -65,7 +65,7 @@ public struct ZoneChanges: Hashable, Sendable {
 /// One item of a reply of `changes/zone`: a page of changes, or why there is none.
 public enum ZoneChangesResult: Hashable, Sendable {
     /// The page.
-    case changes(ZoneChanges)
+    case changes(ZoneChangesPage)
     /// The zone's error.
     case failure(ZoneError)
 }
@@ -81,7 +81,7 @@ extension RequestContext {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read { context in
             try requests.map { request in
-                try itemResult(failure: { .failure(ZoneError(zoneID: request.zoneID, response: $0)) }) {
+                try itemResult(failure: { .failure(ZoneError(id: request.zoneID, response: $0)) }) {
                     .changes(try context.changes(request))
                 }
             }
@@ -92,7 +92,7 @@ extension RequestContext {
     /// ``fetchZoneChanges(_:)``).
     ///
     /// - Throws: An ``EmulatorError``: what ``fetchZoneChanges(_:)`` returns as the zone's failure.
-    public func fetchRecordChanges(_ request: ZoneChangesRequest) throws -> ZoneChanges {
+    public func fetchRecordChanges(_ request: ZoneChangesRequest) throws -> ZoneChangesPage {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read { context in
             try context.changes(request)
@@ -106,7 +106,7 @@ extension DatabaseContext {
         emulator.tokenKey.text(of: .zone(zone, in: self, at: zone.sequence))
     }
 
-    fileprivate func changes(_ request: ZoneChangesRequest) throws -> ZoneChanges {
+    fileprivate func changes(_ request: ZoneChangesRequest) throws -> ZoneChangesPage {
         let zone = try zone(request.zoneID)
         guard !zone.isDefault else {
             // Observed live.
@@ -141,7 +141,7 @@ extension DatabaseContext {
         } else {
             end.position = zone.sequence
         }
-        return ZoneChanges(
+        return ZoneChangesPage(
             zoneID: zone.zoneID(in: self),
             records: records,
             syncToken: emulator.tokenKey.text(of: end),
@@ -156,7 +156,7 @@ extension DatabaseContext {
         from start: SyncToken,
         of zone: ZoneRow,
         user: String
-    ) throws -> ZoneChanges {
+    ) throws -> ZoneChangesPage {
         guard start.kind == .zone else {
             throw EmulatorError.badRequest("the feed of a shared zone goes forwards only")
         }
@@ -180,7 +180,7 @@ extension DatabaseContext {
             end.position = last.position
             end.top = last.row.id
         }
-        return ZoneChanges(
+        return ZoneChangesPage(
             zoneID: zone.zoneID(in: self),
             records: try page.map { item in
                 .record(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))

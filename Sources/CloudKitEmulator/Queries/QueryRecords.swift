@@ -36,7 +36,7 @@ extension RequestContext {
         desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false
-    ) throws -> RecordPage {
+    ) throws -> RecordResults {
         let limit = try configuration.limits.pageSize(resultsLimit)
         try checkQuery(ofType: query.recordType)
         if query.recordType == Record.userType { try makeUserRecords(named: nil) }
@@ -84,7 +84,7 @@ extension RequestContext {
                     try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
                 )
             }
-            var page = RecordPage(records: records)
+            var page = RecordResults(records: records)
             if found.count > limit {
                 page.continuationMarker = ContinuationMarker(
                     query: queryFingerprint,

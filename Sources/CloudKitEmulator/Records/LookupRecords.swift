@@ -32,7 +32,7 @@ extension RequestContext {
         desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false
-    ) throws -> RecordPage {
+    ) throws -> RecordResults {
         let limit = configuration.limits.recordsPerResponse
         guard lookups.count <= limit else {
             throw EmulatorError.badRequest("a request looks up at most \(limit) records, not \(lookups.count)")
@@ -43,7 +43,7 @@ extension RequestContext {
             let schema = try context.schema()
             let access = try context.sharedAccess(to: [zone])
             let records = try lookups.map { lookup -> RecordResult in
-                try itemResult(failure: { .failure(RecordError(recordName: lookup.recordName, response: $0)) }) {
+                try itemResult(failure: { .failure(RecordError(id: lookup.recordName, response: $0)) }) {
                     try itemFault?.check(lookup.recordName)
                     guard
                         let row = try RecordRow.fetch(lookup.recordName, in: zone, context.db),
@@ -60,7 +60,7 @@ extension RequestContext {
                     return .record(try presentation.record(row, schema: schema))
                 }
             }
-            return RecordPage(
+            return RecordResults(
                 records: records,
                 syncToken: getCurrentSyncToken ? context.syncToken(of: zone) : nil
             )

@@ -35,7 +35,7 @@ extension RequestContext {
         desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false
-    ) throws -> RecordPage {
+    ) throws -> RecordResults {
         try checkBatch(operations)
         try checkTypes(of: operations)
         try makeUserRecords(named: operations.compactMap(\.record.recordName))
@@ -61,7 +61,7 @@ extension RequestContext {
                         numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings
                     )
                     results.append(
-                        try itemResult(failure: { .failure(RecordError(recordName: name, response: $0)) }) {
+                        try itemResult(failure: { .failure(RecordError(id: name, response: $0)) }) {
                             try itemFault?.check(name)
                             return .record(try apply(operation, to: zone, with: writer, presentation: presentation))
                         }
@@ -69,7 +69,7 @@ extension RequestContext {
                 }
                 if isAtomic, results.contains(where: \.isFailure) { throw AtomicFailure(results: results) }
                 try writer.finish()
-                return RecordPage(
+                return RecordResults(
                     records: results,
                     syncToken: getCurrentSyncToken ? context.syncToken(of: writer.zone) : nil
                 )
@@ -78,7 +78,7 @@ extension RequestContext {
             if configuration.unsettled.atomicFailure == .wholeRequest {
                 throw EmulatorError(.atomicError, "Atomic failure")
             }
-            return RecordPage(records: failure.results.map(\.withinFailedBatch))
+            return RecordResults(records: failure.results.map(\.withinFailedBatch))
         } catch {
             throw EmulatorError(wrapping: error)
         }
@@ -273,7 +273,7 @@ extension RecordResult {
     fileprivate var withinFailedBatch: RecordResult {
         guard case .record(let record) = self else { return self }
         return .failure(
-            RecordError(recordName: record.recordName, serverErrorCode: .atomicError, reason: "Atomic failure")
+            RecordError(id: record.recordName, serverErrorCode: .atomicError, reason: "Atomic failure")
         )
     }
 }

@@ -35,7 +35,7 @@ extension RequestContext {
         }
         return try read { context in
             try subscriptionIDs.map { id in
-                try itemResult(failure: { .failure(SubscriptionError(subscriptionID: id, response: $0)) }) {
+                try itemResult(failure: { .failure(SubscriptionError(id: id, response: $0)) }) {
                     guard let stored = try StoredSubscription.named(id, of: owner, in: context) else {
                         throw EmulatorError.subscriptionNotFound
                     }
@@ -63,7 +63,7 @@ extension RequestContext {
         return try write { context in
             try operations.map { operation in
                 let id = operation.subscription.subscriptionID
-                return try itemResult(failure: { .failure(SubscriptionError(subscriptionID: id, response: $0)) }) {
+                return try itemResult(failure: { .failure(SubscriptionError(id: id, response: $0)) }) {
                     .subscription(try context.apply(operation, of: owner))
                 }
             }

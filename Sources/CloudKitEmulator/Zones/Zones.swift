@@ -40,7 +40,7 @@ extension RequestContext {
     public func lookupZones(_ zoneIDs: [ZoneID]) throws -> [ZoneResult] {
         try read { context in
             try zoneIDs.map { zoneID in
-                try itemResult(failure: { .failure(ZoneError(zoneID: zoneID, response: $0)) }) {
+                try itemResult(failure: { .failure(ZoneError(id: zoneID, response: $0)) }) {
                     .zone(context.description(of: try context.zone(zoneID)))
                 }
             }
@@ -68,7 +68,7 @@ extension RequestContext {
         return try write { context in
             try operations.map { operation in
                 let zoneID = operation.zone.zoneID
-                return try itemResult(failure: { .failure(ZoneError(zoneID: zoneID, response: $0)) }) {
+                return try itemResult(failure: { .failure(ZoneError(id: zoneID, response: $0)) }) {
                     switch operation.operationType {
                     case .create: return .zone(try context.createZone(zoneID))
                     case .delete: return .zone(try context.deleteZone(zoneID))

@@ -67,7 +67,7 @@ extension Components.Schemas.ZoneChanges {
             )
         case .failure(let error):
             self.init(
-                zoneID: error.zoneID,
+                zoneID: error.id,
                 serverErrorCode: error.serverErrorCode.rawValue,
                 reason: error.reason,
                 retryAfter: error.retryAfter

@@ -8,13 +8,13 @@ struct ZoneChangesTests {
         since token: String? = nil,
         zoneID: ZoneID = World.notes,
         _ configure: (inout ZoneChangesRequest) -> Void = { _ in }
-    ) throws -> ZoneChanges {
+    ) throws -> ZoneChangesPage {
         var request = ZoneChangesRequest(zoneID: zoneID, syncToken: token)
         configure(&request)
         return try world.asAnn().fetchRecordChanges(request)
     }
 
-    private func names(_ changes: ZoneChanges) -> [String] {
+    private func names(_ changes: ZoneChangesPage) -> [String] {
         changes.records.map { result in
             guard case .record(let record) = result else { return "?" }
             return (record.recordName ?? "?") + (record.isDeleted ? " deleted" : "")
@@ -59,7 +59,7 @@ struct ZoneChangesTests {
         for start in stride(from: 0, to: 450, by: 150) {
             try world.modify((start..<start + 150).map { .note(.create, "r\($0)") })
         }
-        var pages: [ZoneChanges] = []
+        var pages: [ZoneChangesPage] = []
         repeat {
             pages.append(try changes(world, since: pages.last?.syncToken) { $0.resultsLimit = 1000 })
         } while pages.last?.moreComing == true
@@ -80,7 +80,7 @@ struct ZoneChangesTests {
     @Test func theNewestCanComeFirst() throws {
         let world = try World()
         try world.modify((0..<5).map { .note(.create, "r\($0)") })
-        var pages: [ZoneChanges] = []
+        var pages: [ZoneChangesPage] = []
         repeat {
             pages.append(
                 try changes(world, since: pages.last?.syncToken) {
@@ -166,7 +166,7 @@ struct ZoneChangesTests {
         ).map { result in
             switch result {
             case .changes(let changes): names(changes).joined(separator: " ")
-            case .failure(let error): "\(error.zoneID?.zoneName ?? "?")! \(error.serverErrorCode) \(error.reason ?? "")"
+            case .failure(let error): "\(error.id?.zoneName ?? "?")! \(error.serverErrorCode) \(error.reason ?? "")"
             }
         }
         #expect(

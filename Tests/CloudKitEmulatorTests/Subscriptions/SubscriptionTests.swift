@@ -29,7 +29,7 @@ struct SubscriptionTests {
         switch result {
         case .subscription(let subscription): text(subscription)
         case .failure(let error):
-            "\(error.subscriptionID ?? "?")! \(error.serverErrorCode.rawValue) \(error.reason ?? "")"
+            "\(error.id ?? "?")! \(error.serverErrorCode.rawValue) \(error.reason ?? "")"
         }
     }
 
