@@ -14,7 +14,7 @@ struct SweepReport {
 func sweep(_ database: CloudKitDatabase, now: Date) async throws -> SweepReport {
     let expired = Query(
         recordType: Article.recordType,
-        filters: [.lessThanOrEquals("expiresAt", .timestamp(now))]
+        filters: [Filter("expiresAt", .lessThanOrEquals, .timestamp(now))]
     )
     // Names and change tags are enough to delete records.
     let articles = try await database.records(matching: expired, desiredKeys: []).collect()

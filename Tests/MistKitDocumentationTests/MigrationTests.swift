@@ -15,8 +15,11 @@ struct MigrationTests {
 
             let query = Query(
                 recordType: "Note",
-                filters: [.beginsWith("title", "He"), .greaterThan(.modifiedTimestamp, .timestamp(.distantPast))],
-                sorts: [.descending(.modifiedTimestamp)]
+                filters: [
+                    Filter("title", .beginsWith, "He"),
+                    Filter(.modifiedTimestamp, .greaterThan, .timestamp(.distantPast)),
+                ],
+                sorts: [Sort(.modifiedTimestamp, ascending: false)]
             )
             for try await note in database.records(matching: query) {
                 print(note["title"]?.stringValue ?? "")
@@ -63,7 +66,11 @@ struct MigrationTests {
             let notes = [Record(recordType: "Note", fields: ["title": "Hello", "rating": 4])]
             let results = try await database.save(notes, inZone: zoneID)
 
-            let query = Query(recordType: "Note", filters: [.greaterThan("rating", 3)], sorts: [.descending("rating")])
+            let query = Query(
+                recordType: "Note",
+                filters: [Filter("rating", .greaterThan, 3)],
+                sorts: [Sort("rating", ascending: false)]
+            )
             let pages = database.records(matching: query, inZone: zoneID, desiredKeys: ["title"]).pages
             for try await page in pages {
                 print(page.results.count, page.marker ?? "and no more")

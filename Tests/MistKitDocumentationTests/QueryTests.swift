@@ -54,8 +54,8 @@ struct QueryTests {
     @Test func namesInPlaceOfKeyPaths() async throws {
         let query = Query(
             recordType: "Feed",
-            filters: [.equals("category", "programming"), .equals("isActive", 1)],
-            sorts: [.descending("qualityScore")]
+            filters: [Filter("category", .equals, "programming"), Filter("isActive", .equals, 1)],
+            sorts: [Sort("qualityScore", ascending: false)]
         )
         print(query)
         // {"recordType":"Feed","filterBy":[

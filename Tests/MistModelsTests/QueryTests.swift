@@ -174,7 +174,7 @@ struct QueryTests {
         }
         #expect(typed.recordQuery == named.recordQuery)
         #expect(
-            named == Query(recordType: "Person", filters: [.greaterThan("age", 18)], sorts: [.ascending("name")])
+            named == Query(recordType: "Person", filters: [Filter("age", .greaterThan, 18)], sorts: [Sort("name")])
         )
     }
 

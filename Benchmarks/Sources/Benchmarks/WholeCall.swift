@@ -87,8 +87,8 @@ func measureWholeCalls(rounds: Int) async throws -> [WholeCall] {
     }
     let untyped = Query(
         recordType: "Note",
-        filters: [.greaterThanOrEquals("count", 0)],
-        sorts: [.ascending("title")]
+        filters: [Filter("count", .greaterThanOrEquals, 0)],
+        sorts: [Sort("title")]
     )
     let request = QueryRequest(
         query: RecordQuery(

@@ -35,7 +35,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
     let asset: Asset?
     /// Looks up the asset, where its record is known.
     let lookUp: (@Sendable () async throws -> Asset)?
-    var progress: ProgressHandler?
+    var progress: ProgressHandler<TransferProgress>?
 
     /// Starts to go through the bytes; the first request is made when the first are asked for.
     ///

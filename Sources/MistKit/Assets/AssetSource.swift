@@ -97,8 +97,9 @@ public struct TransferProgress: Hashable, Sendable {
     }
 }
 
-/// What is told of progress: called on the task that transfers, once for each piece of at most 256 KiB.
-public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
+/// What a call tells its progress: a ``TransferProgress`` on the task that transfers, once for each piece of at most 256 KiB; a
+/// ``BatchProgress`` after each request.
+public typealias ProgressHandler<Progress> = @Sendable (Progress) -> Void
 
 // MARK: - Bytes on their way out
 

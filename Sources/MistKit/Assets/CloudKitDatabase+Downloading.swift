@@ -73,7 +73,7 @@ extension CloudKitDatabase {
     public func download(
         _ asset: Asset,
         to file: URL,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async throws {
         try await write(chunks(of: asset), to: file, progress: progress)
     }
@@ -96,7 +96,7 @@ extension CloudKitDatabase {
     public func download(
         _ field: AssetField,
         to file: URL,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async throws {
         try await write(chunks(of: field), to: file, progress: progress)
     }
@@ -113,7 +113,7 @@ extension CloudKitDatabase {
     public func download(
         _ asset: Asset,
         upTo limit: Int = 64 << 20,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async throws -> [UInt8] {
         try await collect(chunks(of: asset), upTo: limit, progress: progress)
     }
@@ -130,7 +130,7 @@ extension CloudKitDatabase {
     public func download(
         _ field: AssetField,
         upTo limit: Int = 64 << 20,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async throws -> [UInt8] {
         try await collect(chunks(of: field), upTo: limit, progress: progress)
     }
@@ -149,7 +149,7 @@ extension CloudKitDatabase {
     public func download(
         _ downloads: [AssetDownload],
         maximumConcurrency: Int = 4,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async -> [Result<Void, CloudKitError>] {
         let sum = ProgressSum(of: downloads.count, progress)
         return await sideBySide(downloads, atMost: maximumConcurrency) { index, download in
@@ -165,7 +165,7 @@ extension CloudKitDatabase {
     private func write(
         _ chunks: AssetChunks,
         to file: URL,
-        progress: ProgressHandler?
+        progress: ProgressHandler<TransferProgress>?
     ) async throws {
         var chunks = chunks
         chunks.progress = progress
@@ -179,7 +179,7 @@ extension CloudKitDatabase {
     private func collect(
         _ chunks: AssetChunks,
         upTo limit: Int,
-        progress: ProgressHandler?
+        progress: ProgressHandler<TransferProgress>?
     ) async throws -> [UInt8] {
         var chunks = chunks
         chunks.progress = progress

@@ -89,7 +89,7 @@ extension CloudKitDatabase {
         of recordType: String,
         named recordName: String? = nil,
         inZone zone: ZoneID? = nil,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async throws -> UploadedAsset {
         let upload = AssetUpload(source, for: fieldName, of: recordType, named: recordName)
         return try await send(upload, to: nil, inZone: zone, progress: progress)
@@ -116,7 +116,7 @@ extension CloudKitDatabase {
         for field: KeyPath<Model.Fields, RecordField<some AssetStorable>>,
         of record: StoredRecord<Model>,
         inZone zone: ZoneID? = nil,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async throws -> Asset {
         try await upload(
             source,
@@ -140,7 +140,7 @@ extension CloudKitDatabase {
         _ uploads: [AssetUpload],
         inZone zone: ZoneID? = nil,
         maximumConcurrency: Int = 4,
-        progress: ProgressHandler? = nil
+        progress: ProgressHandler<TransferProgress>? = nil
     ) async -> [Result<UploadedAsset, CloudKitError>] {
         let sum = ProgressSum(of: uploads.count, progress)
         if progress != nil {
@@ -341,7 +341,7 @@ extension CloudKitDatabase {
         _ upload: AssetUpload,
         to firstTarget: UploadTarget?,
         inZone zone: ZoneID?,
-        progress: ProgressHandler?
+        progress: ProgressHandler<TransferProgress>?
     ) async throws(CloudKitError) -> UploadedAsset {
         var upload = upload
         var target = firstTarget
@@ -383,7 +383,7 @@ extension CloudKitDatabase {
     private func send(
         _ source: AssetSource,
         to address: AssetHost.Address,
-        progress: ProgressHandler?
+        progress: ProgressHandler<TransferProgress>?
     ) async throws(CloudKitError) -> Asset {
         let operation = "uploadAsset"
         let body = try source.body()

@@ -3,15 +3,15 @@ import Synchronization
 /// The progress of several transfers as one.
 final class ProgressSum: Sendable {
     private let parts: Mutex<[TransferProgress]>
-    private let progress: ProgressHandler?
+    private let progress: ProgressHandler<TransferProgress>?
 
-    init(of count: Int, _ progress: ProgressHandler?) {
+    init(of count: Int, _ progress: ProgressHandler<TransferProgress>?) {
         parts = Mutex(Array(repeating: TransferProgress(completedBytes: 0), count: count))
         self.progress = progress
     }
 
     /// What one of the transfers tells.
-    func handler(for index: Int) -> ProgressHandler? {
+    func handler(for index: Int) -> ProgressHandler<TransferProgress>? {
         guard let progress else { return nil }
         return { part in
             // Told under the lock: otherwise a later sum could be told before an earlier one.

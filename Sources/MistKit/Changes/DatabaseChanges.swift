@@ -36,8 +36,8 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// What changed in a zone is asked for with
-    /// ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``, or in several with
-    /// ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``, and tokens of those
+    /// ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``, or in several with
+    /// ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``, and tokens of those
     /// zones. A token that the service no longer takes gives ``CloudKitError/Code-swift.struct/changeTokenExpired``: start
     /// without one.
     ///

@@ -56,7 +56,6 @@ extension CloudKitDatabase {
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
     ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - numbersAsStrings: Whether the service sends numbers as JSON strings. They are read as the same values either way.
     ///   - pageSize: The most records of each zone in a page; at most 200, and so many when `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
@@ -65,14 +64,12 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil,
         desiredRecordTypes: [String]? = nil,
         newestFirst: Bool = false,
-        numbersAsStrings: Bool = false,
         pageSize: Int? = nil
     ) -> ChangePages<MultipleZoneChanges> {
         let options = ZoneChangesOptions(
             desiredKeys: desiredKeys,
             desiredRecordTypes: desiredRecordTypes,
             newestFirst: newestFirst,
-            numbersAsStrings: numbersAsStrings || self.numbersAsStrings,
             pageSize: pageSize
         )
         return ChangePages(operation: ZoneChangesOptions.operation) { () async throws(CloudKitError) in

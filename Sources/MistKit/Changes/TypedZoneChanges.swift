@@ -96,7 +96,7 @@ extension CloudKitDatabase {
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
     ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
     /// - Returns: The pages, not fetched yet. Their errors are those of
-    ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``.
+    ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``.
     public func changes<Model: CloudKitRecord>(
         to model: Model.Type,
         inZone zone: ZoneID,
@@ -146,7 +146,7 @@ extension CloudKitDatabase {
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
     ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
     /// - Returns: The pages, not fetched yet. Their errors are those of
-    ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``.
+    ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``.
     public func changes<Item: Sendable>(
         to types: [RecordReading<Item>],
         inZone zone: ZoneID,
@@ -159,7 +159,6 @@ extension CloudKitDatabase {
             desiredKeys: desiredKeys,
             desiredRecordTypes: types.map(\.recordType),
             newestFirst: newestFirst,
-            numbersAsStrings: numbersAsStrings,
             pageSize: pageSize
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {

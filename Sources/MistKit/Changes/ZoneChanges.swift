@@ -48,7 +48,6 @@ extension CloudKitDatabase {
     ///     come whatever their type.
     ///   - newestFirst: Whether the newest changes come first (`reverse`). The tokens of such pages go on from the newest change
     ///     only when the last page was seen.
-    ///   - numbersAsStrings: Whether the service sends numbers as JSON strings. They are read as the same values either way.
     ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
@@ -57,14 +56,12 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil,
         desiredRecordTypes: [String]? = nil,
         newestFirst: Bool = false,
-        numbersAsStrings: Bool = false,
         pageSize: Int? = nil
     ) -> ChangePages<ZoneChanges> {
         let options = ZoneChangesOptions(
             desiredKeys: desiredKeys,
             desiredRecordTypes: desiredRecordTypes,
             newestFirst: newestFirst,
-            numbersAsStrings: numbersAsStrings || self.numbersAsStrings,
             pageSize: pageSize
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
@@ -86,7 +83,13 @@ extension CloudKitDatabase {
         let reply = try await service.reply(to: ZoneChangesOptions.operation) { client in
             let response = try await client.fetchZoneChanges(
                 path: path,
-                body: .json(.init(zones: zones.map { options.request(for: $0.zoneID, since: $0.token) }))
+                body: .json(
+                    .init(
+                        zones: zones.map {
+                            options.request(for: $0.zoneID, since: $0.token, numbersAsStrings: numbersAsStringsOption)
+                        }
+                    )
+                )
             ).ok
             return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
         }
@@ -112,12 +115,12 @@ struct ZoneChangesOptions: Sendable {
     var desiredKeys: [String]?
     var desiredRecordTypes: [String]?
     var newestFirst: Bool
-    var numbersAsStrings: Bool
     var pageSize: Int?
 
     fileprivate func request(
         for zone: ZoneID,
-        since token: ZoneChangeToken?
+        since token: ZoneChangeToken?,
+        numbersAsStrings: Bool?
     ) -> Components.Schemas.ZoneChangesRequest {
         // CloudKit JS sends all of it with the zone. The flag for numbers is spelled otherwise on Apple's page.
         Components.Schemas.ZoneChangesRequest(
@@ -127,7 +130,7 @@ struct ZoneChangesOptions: Sendable {
             resultsLimit: pageSize.map(ResultsLimit.init(count:)),
             desiredKeys: desiredKeys,
             desiredRecordTypes: desiredRecordTypes,
-            numbersAsStrings: numbersAsStrings ? true : nil
+            numbersAsStrings: numbersAsStrings
         )
     }
 }

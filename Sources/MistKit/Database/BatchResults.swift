@@ -110,7 +110,7 @@ extension CloudKitError {
 
     /// A failed item of a response, of whichever request.
     init(_ error: RecordError, requested name: String?) {
-        let name = error.recordName ?? name
+        let name = error.id ?? name
         self.init(error.response, item: name.map { .record(name: $0) })
     }
 

@@ -48,7 +48,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     var isAtomic = false
     /// How many requests are sent at a time.
     var concurrency = 1
-    var progress: (@Sendable (BatchProgress) -> Void)?
+    var progress: ProgressHandler<BatchProgress>?
     /// How to go on when nobody knows whether items were done; `nil` where items may be done twice.
     var lostReplies: LostReplies<Item, Value>?
     /// Whether the items change something at the service.
@@ -113,7 +113,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
             progress = BatchProgress(completed: 0, failed: 0, total: count)
         }
 
-        mutating func add(_ settled: Settled, reporting report: (@Sendable (BatchProgress) -> Void)?) {
+        mutating func add(_ settled: Settled, reporting report: ProgressHandler<BatchProgress>?) {
             for (index, result) in settled.results {
                 results[index] = result
                 switch result {

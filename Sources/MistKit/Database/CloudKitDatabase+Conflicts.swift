@@ -65,6 +65,37 @@ extension CloudKitDatabase {
         }
     }
 
+    /// Updates a typed record, and gives it its new change tag. When another client changed the record meanwhile, merges and tries again.
+    ///
+    /// ```swift
+    /// try await database.update(&feed) { conflict in
+    ///     var merged = conflict.server
+    ///     if conflict.client.title != conflict.ancestor.title { merged.title = conflict.client.title }
+    ///     return merged
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - attempts: How often to try before giving up.
+    ///   - merge: Makes one record of three: yours, the service's, and what yours was before you changed it. See ``RecordConflict``.
+    /// - Throws: What ``update(_:inZone:attempts:resolvingConflictsWith:)->StoredRecord<Model>`` throws.
+    public func update<Model: CloudKitRecord>(
+        _ record: inout StoredRecord<Model>,
+        inZone zone: ZoneID? = nil,
+        attempts: Int = 10,
+        resolvingConflictsWith merge: (RecordConflict<Model>) async throws -> StoredRecord<Model>
+    ) async throws {
+        let saved: StoredRecord<Model> = try await update(
+            record,
+            inZone: zone,
+            attempts: attempts,
+            resolvingConflictsWith: merge
+        )
+        record = saved
+    }
+
     private func attemptUpdate<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         inZone zone: ZoneID?

@@ -1,5 +1,5 @@
 extension CloudKitDatabase {
-    /// Deletes a record, unless somebody else changed it since it was fetched.
+    /// Deletes a record, unless another client changed it since it was fetched.
     ///
     /// ```swift
     /// try await database.delete(note)
@@ -10,30 +10,31 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - record: The record as it was fetched.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
-    ///   record since it was fetched, ``CloudKitError/Code-swift.struct/notFound`` where it is deleted already,
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag. A refused deletion always
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where another client changed the
+    ///   record since it was fetched, with the service's record; ``CloudKitError/Code-swift.struct/notFound`` where it is deleted
+    ///   already; ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag. A refused deletion always
     ///   throws.
-    public func delete(_ record: Record, inZone zone: ZoneID? = nil) async throws {
-        _ = try await modifyOne(.delete(record), inZone: zone)
+    public func delete<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws {
+        _ = try await write(record, .delete, inZone: zone)
     }
 
-    /// Deletes records, each unless somebody else changed it since it was fetched.
+    /// Deletes records, each unless another client changed it since it was fetched.
     ///
     /// - Parameters:
     ///   - records: The records as they were fetched, as many as you like.
     ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
     ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
     ///   - progress: Called after each request, with how far the call has come.
-    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Returns: One result per record, in their order: of a ``StoredRecord`` what was deleted, as you had it; of a `Record` what the
+    ///   service says of it. A conflict carries the service's record.
     /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
-    public func delete(
-        _ records: [Record],
+    public func delete<R: WritableRecord>(
+        _ records: [R],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws -> [Result<Record, CloudKitError>] {
-        try await modify(records.map(RecordOperation.delete), inZone: zone, atomic: atomic, progress: progress)
+        progress: ProgressHandler<BatchProgress>? = nil
+    ) async throws -> [Result<R, CloudKitError>] {
+        try await write(records, .delete, inZone: zone, atomic: atomic, progress: progress)
     }
 
     /// Deletes a record by its name, **whatever others wrote to it meanwhile**.
@@ -49,7 +50,7 @@ extension CloudKitDatabase {
     /// - Throws: ``CloudKitError``. Whether the service complains about a record that is not there is not documented; if it
     ///   does, the code is ``CloudKitError/Code-swift.struct/notFound``.
     public func forceDelete(_ recordName: String, inZone zone: ZoneID? = nil) async throws {
-        _ = try await modifyOne(.forceDelete(recordName), inZone: zone)
+        _ = try await modify([.forceDelete(recordName)], inZone: zone)[0].get()
     }
 
     /// Deletes records by their names, **whatever others wrote to them meanwhile**.
@@ -65,7 +66,7 @@ extension CloudKitDatabase {
         _ recordNames: [String],
         inZone zone: ZoneID? = nil,
         atomic: Bool = false,
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
+        progress: ProgressHandler<BatchProgress>? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
         try await modify(recordNames.map(RecordOperation.forceDelete), inZone: zone, atomic: atomic, progress: progress)
     }

@@ -149,7 +149,7 @@ extension CloudKitDatabase {
                     records: recordNames.map { .init(recordName: $0) },
                     zoneID: zone,
                     desiredKeys: desiredKeys,
-                    numbersAsStrings: numbersAsStrings ? true : nil
+                    numbersAsStrings: numbersAsStringsOption
                 )
             )
         )

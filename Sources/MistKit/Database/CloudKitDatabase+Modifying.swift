@@ -48,7 +48,7 @@ extension CloudKitDatabase {
         atomic: Bool = false,
         duplicates: DuplicateNames = .fail,
         desiredKeys: [String]? = nil,
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
+        progress: ProgressHandler<BatchProgress>? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
         try operations.checkForSending()
         let items = duplicates.choose(among: operations.map(\.record.recordName))
@@ -90,7 +90,7 @@ extension CloudKitDatabase {
                                 zoneID: requestZone,
                                 atomic: atomic,
                                 desiredKeys: desiredKeys,
-                                numbersAsStrings: numbersAsStrings ? true : nil
+                                numbersAsStrings: numbersAsStringsOption
                             )
                         )
                     ).ok

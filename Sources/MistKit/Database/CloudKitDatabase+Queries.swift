@@ -5,7 +5,7 @@ extension CloudKitDatabase {
     /// Finds the records that match a query, fetching page after page while you go through them.
     ///
     /// ```swift
-    /// let query = Query(recordType: "Note", filters: [.beginsWith("title", "He")])
+    /// let query = Query(recordType: "Note", filters: [Filter("title", .beginsWith, "He")])
     /// for try await note in database.records(matching: query) {
     ///     print(note["title"]?.stringValue ?? "")
     /// }
@@ -138,7 +138,7 @@ extension CloudKitDatabase {
                                 .map(ResultsLimit.init(count:)),
                             desiredKeys: desiredKeys,
                             continuationMarker: marker,
-                            numbersAsStrings: numbersAsStrings ? true : nil
+                            numbersAsStrings: numbersAsStringsOption
                         )
                     )
                 )

@@ -1,5 +1,7 @@
 extension CloudKitDatabase {
-    /// Saves a record: one with a change tag is updated, one without is created.
+    // MARK: One record
+
+    /// Saves a record: one that was fetched is updated, one that was not is created.
     ///
     /// ```swift
     /// var note = try await database.save(Record(recordType: "Note", fields: ["title": "Hello"]))
@@ -9,42 +11,28 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"update","record":{"recordName":...,"recordChangeTag":"1","fields":...}}],...}
     /// ```
     ///
+    /// A record that was fetched has a change tag, which is how they are told apart.
+    ///
     /// - Parameters:
     ///   - record: The record.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where another client changed the
     ///   record since it was fetched; that, or ``CloudKitError/Code-swift.struct/exists``, where a record of the same
-    ///   name is there already.
+    ///   name is there already. The error carries the service's record.
     @discardableResult
-    public func save(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
-        try await modifyOne(.save(record), inZone: zone)
+    public func save<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
+        try await write(record, .save, inZone: zone)
     }
 
-    /// Saves records: those with a change tag are updated, those without are created.
+    /// Saves a record, and gives it its new change tag: one that was fetched is updated, one that was not is created.
     ///
     /// - Parameters:
-    ///   - records: The records, as many as you like.
-    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
-    ///   - duplicates: What happens to several records of one name.
-    ///   - progress: Called after each request, with how far the call has come.
-    /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
-    public func save(
-        _ records: [Record],
-        inZone zone: ZoneID? = nil,
-        atomic: Bool = false,
-        duplicates: DuplicateNames = .fail,
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws -> [Result<Record, CloudKitError>] {
-        try await modify(
-            records.map(RecordOperation.save),
-            inZone: zone,
-            atomic: atomic,
-            duplicates: duplicates,
-            progress: progress
-        )
+    ///   - record: The record. It becomes what the service has; when the call fails, it stays as it is.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    /// - Throws: A ``CloudKitError``: what ``save(_:inZone:)->R`` throws.
+    public func save<R: WritableRecord>(_ record: inout R, inZone zone: ZoneID? = nil) async throws {
+        record = try await write(record, .save, inZone: zone)
     }
 
     /// Makes a record.
@@ -57,88 +45,104 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameters:
-    ///   - record: The record. Without a name the service makes one.
+    ///   - record: The record. For a `Record` without a name the service makes one.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it, with its change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` or
     ///   ``CloudKitError/Code-swift.struct/conflict`` where a record of the same name is there already.
     @discardableResult
-    public func create(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
-        try await modifyOne(.create(record), inZone: zone)
+    public func create<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
+        try await write(record, .create, inZone: zone)
     }
 
-    /// Changes the fields that the record has and leaves the others alone. Assign `FieldValue.null` to clear a field.
+    /// Changes fields of a record and leaves the others alone.
     ///
     /// ```swift
-    /// note["title"] = "Hello, world"
-    /// note = try await database.update(note)
-    /// // {"operations":[{"operationType":"update","record":{"recordName":"note-1","recordType":"Note",
-    /// //   "recordChangeTag":"1e","fields":{"title":{"value":"Hello, world","type":"STRING"}}}}],"atomic":false}
+    /// user.age = 35
+    /// user = try await database.update(user)
+    /// // {"operations":[{"operationType":"update","record":{"recordName":"mei","recordType":"User",
+    /// //   "fields":{"age":{"value":35,"type":"INT64"}},"recordChangeTag":"1e"}}],"atomic":false}
     /// ```
     ///
-    /// - Parameters:
-    ///   - record: The record as it was fetched, changed.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
-    ///   record since it was fetched, ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it,
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag.
-    @discardableResult
-    public func update(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
-        try await modifyOne(.update(record), inZone: zone)
-    }
-
-    /// Replaces all fields by those that the record has.
+    /// Of a ``StoredRecord`` the fields that changed since it was fetched are sent; an optional that became `nil` clears its field. When
+    /// nothing changed, nothing is sent, and the record comes back as it is. Of a `Record` all fields that it has are sent; assign
+    /// `FieldValue.null` to clear one.
     ///
     /// - Parameters:
     ///   - record: The record as it was fetched, changed.
     ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where somebody else changed the
-    ///   record since it was fetched, ``CloudKitError/Code-swift.struct/notFound`` where somebody deleted it,
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where another client changed the
+    ///   record since it was fetched, with the service's record (``CloudKitError/serverRecord``,
+    ///   ``CloudKitError/serverRecord(as:)``); ``CloudKitError/Code-swift.struct/notFound`` where it was deleted;
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where it has no change tag, as it was never saved.
     @discardableResult
-    public func replace(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
-        try await modifyOne(.replace(record), inZone: zone)
+    public func update<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
+        try await write(record, .update, inZone: zone)
     }
 
-    /// Changes the fields that records have and leaves the others alone, each unless somebody else changed it since it was fetched.
+    /// Changes fields of a record, leaves the others alone, and gives the record its new change tag.
+    ///
+    /// ```swift
+    /// user.age = 35
+    /// try await database.update(&user)
+    /// // {"operations":[{"operationType":"update","record":{"recordName":"mei","recordType":"User",
+    /// //   "fields":{"age":{"value":35,"type":"INT64"}},"recordChangeTag":"1e"}}],"atomic":false}
+    /// user.age = 36
+    /// try await database.update(&user)
+    /// // {"operations":[{"operationType":"update","record":{…,"recordChangeTag":"1f"}}],…}
+    /// ```
+    ///
+    /// A property of an actor cannot be passed with `&` to an `async` function. Assign the result of ``update(_:inZone:)->R`` there.
     ///
     /// - Parameters:
-    ///   - records: The records as they were fetched, changed, as many as you like.
-    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
-    ///   - progress: Called after each request, with how far the call has come.
-    /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
-    public func update(
-        _ records: [Record],
-        inZone zone: ZoneID? = nil,
-        atomic: Bool = false,
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws -> [Result<Record, CloudKitError>] {
-        try await modify(records.map(RecordOperation.update), inZone: zone, atomic: atomic, progress: progress)
+    ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)->R`` throws.
+    public func update<R: WritableRecord>(_ record: inout R, inZone zone: ZoneID? = nil) async throws {
+        record = try await write(record, .update, inZone: zone)
     }
 
-    /// Replaces all fields of records by those that they have, each unless somebody else changed it since it was fetched.
+    /// Replaces all fields of a record by those that it has.
+    ///
+    /// Fields of a ``StoredRecord`` that its type does not have are sent as they were fetched. A record that was fetched with `desiredKeys`
+    /// loses the fields that were not fetched.
     ///
     /// - Parameters:
-    ///   - records: The records as they were fetched, changed, as many as you like.
-    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
-    ///   - progress: Called after each request, with how far the call has come.
-    /// - Returns: One result per record, in their order. A conflict carries the service's record.
-    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
-    public func replace(
-        _ records: [Record],
-        inZone zone: ZoneID? = nil,
-        atomic: Bool = false,
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws -> [Result<Record, CloudKitError>] {
-        try await modify(records.map(RecordOperation.replace), inZone: zone, atomic: atomic, progress: progress)
+    ///   - record: The record as it was fetched, changed.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    /// - Returns: The record as the service has it now, with its new change tag.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)->R`` throws.
+    @discardableResult
+    public func replace<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
+        try await write(record, .replace, inZone: zone)
     }
 
-    /// Changes the fields that the record has, **over whatever others wrote meanwhile**; makes the record where there is
+    /// Replaces all fields of a record by those that it has, and gives the record its new change tag.
+    ///
+    /// - Parameters:
+    ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)->R`` throws.
+    public func replace<R: WritableRecord>(_ record: inout R, inZone zone: ZoneID? = nil) async throws {
+        record = try await write(record, .replace, inZone: zone)
+    }
+
+    /// Changes fields of a record, **over whatever others wrote to them meanwhile**; makes the record where there is none.
+    ///
+    /// Which fields are sent says ``update(_:inZone:)->R``.
+    ///
+    /// - Parameters:
+    ///   - record: The record, with its name and type; its change tag does not matter.
+    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    /// - Returns: The record as the service has it now, with its new change tag.
+    /// - Throws: ``CloudKitError``.
+    @discardableResult
+    public func forceUpdate<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
+        try await write(record, .forceUpdate, inZone: zone)
+    }
+
+    /// Replaces all fields of a record by those that it has, **over whatever others wrote meanwhile**; makes the record where there is
     /// none.
     ///
     /// - Parameters:
@@ -147,31 +151,95 @@ extension CloudKitDatabase {
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: ``CloudKitError``.
     @discardableResult
-    public func forceUpdate(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
-        try await modifyOne(.forceUpdate(record), inZone: zone)
+    public func forceReplace<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
+        try await write(record, .forceReplace, inZone: zone)
     }
 
-    /// Replaces all fields by those that the record has, **over whatever others wrote meanwhile**; makes the record where
-    /// there is none.
+    // MARK: Many records
+
+    /// Saves records: those that were fetched are updated, those that were not are created.
     ///
     /// - Parameters:
-    ///   - record: The record, with its name and type; its change tag does not matter.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    /// - Returns: The record as the service has it now, with its new change tag.
-    /// - Throws: ``CloudKitError``.
-    @discardableResult
-    public func forceReplace(_ record: Record, inZone zone: ZoneID? = nil) async throws -> Record {
-        try await modifyOne(.forceReplace(record), inZone: zone)
+    ///   - records: The records, as many as you like.
+    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - duplicates: What happens to several records of one name.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
+    public func save<R: WritableRecord>(
+        _ records: [R],
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        duplicates: DuplicateNames = .fail,
+        progress: ProgressHandler<BatchProgress>? = nil
+    ) async throws -> [Result<R, CloudKitError>] {
+        try await write(records, .save, inZone: zone, atomic: atomic, duplicates: duplicates, progress: progress)
     }
 
-    /// One operation, whose failure is thrown.
-    func modifyOne(_ operation: RecordOperation, inZone zone: ZoneID?) async throws -> Record {
-        try await modify([operation], inZone: zone)[0].get()
+    /// Changes fields of records and leaves the others alone, each unless another client changed it since it was fetched.
+    ///
+    /// - Parameters:
+    ///   - records: The records as they were fetched, changed, as many as you like. Nothing is sent of a ``StoredRecord`` that is
+    ///     unchanged.
+    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
+    public func update<R: WritableRecord>(
+        _ records: [R],
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: ProgressHandler<BatchProgress>? = nil
+    ) async throws -> [Result<R, CloudKitError>] {
+        try await write(records, .update, inZone: zone, atomic: atomic, progress: progress)
     }
-}
 
-extension RecordOperation {
-    fileprivate static func save(_ record: Record) -> RecordOperation {
-        record.recordChangeTag == nil ? .create(record) : .update(record)
+    /// Replaces all fields of records by those that they have, each unless another client changed it since it was fetched.
+    ///
+    /// - Parameters:
+    ///   - records: The records as they were fetched, changed, as many as you like.
+    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - progress: Called after each request, with how far the call has come.
+    /// - Returns: One result per record, in their order. A conflict carries the service's record.
+    /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
+    public func replace<R: WritableRecord>(
+        _ records: [R],
+        inZone zone: ZoneID? = nil,
+        atomic: Bool = false,
+        progress: ProgressHandler<BatchProgress>? = nil
+    ) async throws -> [Result<R, CloudKitError>] {
+        try await write(records, .replace, inZone: zone, atomic: atomic, progress: progress)
     }
+
+    // MARK: What is not a record
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    @_disfavoredOverload
+    public func update<Value>(_ value: Value, inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    @_disfavoredOverload
+    public func replace<Value>(_ value: Value, inZone zone: ZoneID? = nil) async throws {}
+
+    /// A plain model does not know which record it is.
+    @available(
+        *,
+        unavailable,
+        message: "Give what save, fetch or a query returned, a StoredRecord: it knows the record. save(_:) creates one."
+    )
+    @_disfavoredOverload
+    public func delete<Value>(_ value: Value, inZone zone: ZoneID? = nil) async throws {}
 }

@@ -30,7 +30,7 @@ import CloudKitWebServices
 ///
 /// ## Typed records
 ///
-/// The calls that take your own type, or a ``StoredRecord`` of it, do the same as those that take a `Record`; see
+/// The calls that write records take a `Record` and a ``StoredRecord`` of your own type alike; see ``WritableRecord`` and
 /// ``CloudKitRecord``.
 ///
 /// ## Topics
@@ -48,52 +48,36 @@ import CloudKitWebServices
 /// - ``fetch(_:inZone:desiredKeys:)-(String,_,_)``
 /// - ``fetch(_:inZone:desiredKeys:)-([String],_,_)``
 ///
-/// ### Saving one typed record
+/// ### Saving one record
 /// - ``save(_:named:inZone:)``
-/// - ``save(_:inZone:)-(StoredRecord<Model>,_)->()``
-/// - ``save(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>``
+/// - ``save(_:inZone:)->()``
+/// - ``save(_:inZone:)->R``
+/// - ``create(_:inZone:)``
 /// - ``upsert(_:named:inZone:)``
-/// - ``update(_:inZone:)-(StoredRecord<Model>,_)->()``
-/// - ``update(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>``
+/// - ``update(_:inZone:)->()``
+/// - ``update(_:inZone:)->R``
 /// - ``update(_:inZone:attempts:resolvingConflictsWith:)->()``
 /// - ``update(_:inZone:attempts:resolvingConflictsWith:)->StoredRecord<Model>``
 /// - ``RecordConflict``
-/// - ``replace(_:inZone:)-(StoredRecord<Model>,_)->()``
-/// - ``replace(_:inZone:)-(StoredRecord<Model>,_)->StoredRecord<Model>``
-/// - ``forceUpdate(_:inZone:)-(StoredRecord<Model>,_)``
-/// - ``forceReplace(_:inZone:)-(StoredRecord<Model>,_)``
-///
-/// ### Saving one record
-/// - ``save(_:inZone:)-(Record,_)->()``
-/// - ``save(_:inZone:)-(Record,_)->Record``
-/// - ``create(_:inZone:)``
-/// - ``update(_:inZone:)-(Record,_)->()``
-/// - ``update(_:inZone:)-(Record,_)->Record``
-/// - ``replace(_:inZone:)-(Record,_)->()``
-/// - ``replace(_:inZone:)-(Record,_)->Record``
-/// - ``forceUpdate(_:inZone:)-(Record,_)``
-/// - ``forceReplace(_:inZone:)-(Record,_)``
+/// - ``replace(_:inZone:)->()``
+/// - ``replace(_:inZone:)->R``
+/// - ``forceUpdate(_:inZone:)``
+/// - ``forceReplace(_:inZone:)``
+/// - ``WritableRecord``
 ///
 /// ### Deleting one record
-/// - ``delete(_:inZone:)-(StoredRecord<Model>,_)``
-/// - ``delete(_:inZone:)-(Record,_)``
+/// - ``delete(_:inZone:)``
 /// - ``forceDelete(_:inZone:)``
 ///
-/// ### Changing many typed records
-/// - ``save(_:named:inZone:atomic:duplicates:progress:)``
-/// - ``save(_:inZone:atomic:duplicates:progress:)-([StoredRecord<Model>],_,_,_,_)``
-/// - ``upsert(_:named:inZone:atomic:duplicates:progress:)``
-/// - ``update(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
-/// - ``replace(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
-/// - ``delete(_:inZone:atomic:progress:)-([StoredRecord<Model>],_,_,_)``
-///
 /// ### Changing many records
-/// - ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)``
-/// - ``save(_:inZone:atomic:duplicates:progress:)-([Record],_,_,_,_)``
-/// - ``update(_:inZone:atomic:progress:)-([Record],_,_,_)``
-/// - ``replace(_:inZone:atomic:progress:)-([Record],_,_,_)``
-/// - ``delete(_:inZone:atomic:progress:)-([Record],_,_,_)``
+/// - ``save(_:named:inZone:atomic:duplicates:progress:)``
+/// - ``save(_:inZone:atomic:duplicates:progress:)``
+/// - ``upsert(_:named:inZone:atomic:duplicates:progress:)``
+/// - ``update(_:inZone:atomic:progress:)``
+/// - ``replace(_:inZone:atomic:progress:)``
+/// - ``delete(_:inZone:atomic:progress:)``
 /// - ``forceDelete(_:inZone:atomic:progress:)``
+/// - ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)``
 /// - ``BatchProgress``
 /// - ``DuplicateNames``
 ///
@@ -107,8 +91,7 @@ import CloudKitWebServices
 /// - ``deleteZones(_:)``
 ///
 /// ### Sharing
-/// - ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)-(Record,_,_,_,_,_,_)``
-/// - ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)-(StoredRecord<Model>,_,_,_,_,_,_)``
+/// - ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)``
 /// - ``fetchShare(of:inZone:)``
 /// - ``update(_:)-(Share)``
 /// - ``stopSharing(_:)``
@@ -131,8 +114,8 @@ import CloudKitWebServices
 ///
 /// ### Following changes
 /// - ``changes(since:pageSize:)``
-/// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``
-/// - ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:numbersAsStrings:pageSize:)``
+/// - ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``
+/// - ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``
 /// - ``changes(to:inZone:since:desiredKeys:newestFirst:pageSize:)-(Model.Type,_,_,_,_,_)``
 /// - ``changes(to:inZone:since:desiredKeys:newestFirst:pageSize:)-([RecordReading<Item>],_,_,_,_,_)``
 ///
@@ -172,6 +155,9 @@ public struct CloudKitDatabase: Sendable {
     ///
     /// Apple's pages of the three calls name the flag; which types it touches they leave open.
     public var numbersAsStrings = false
+
+    /// ``numbersAsStrings`` as requests have it: only `true` is sent.
+    var numbersAsStringsOption: Bool? { numbersAsStrings ? true : nil }
 
     /// What stands in the path of every operation on this database.
     var path: DatabasePath { service.path(to: scope) }

@@ -5,12 +5,6 @@
 /// // {"fieldName":"age","comparator":"GREATER_THAN","fieldValue":{"value":18,"type":"INT64"}}
 /// ```
 ///
-/// In a query there are shorter forms:
-///
-/// ```swift
-/// Query(recordType: "User", filters: [.equals("status", "active"), .greaterThan(.createdTimestamp, .timestamp(yesterday))])
-/// ```
-///
 /// Of typed records, key paths name the fields:
 ///
 /// ```swift
@@ -40,42 +34,12 @@
 /// - ``init(_:doesNotContainAll:)``
 /// - ``init(_:memberBeginsWith:)``
 /// - ``init(_:noMemberBeginsWith:)``
-/// - ``init(_:within:of:)``
+/// - ``init(_:within:of:)-(FieldPath<Model,Location>,_,_)``
 ///
-/// ### Any comparator
+/// ### By name
 /// - ``init(_:_:_:)-(FieldName,_,_)``
+/// - ``init(_:within:of:)-(FieldName,_,_)``
 /// - ``init(_:)-(QueryFilter)``
-///
-/// ### Equality and order
-/// - ``equals(_:_:)``
-/// - ``notEquals(_:_:)``
-/// - ``lessThan(_:_:)``
-/// - ``lessThanOrEquals(_:_:)``
-/// - ``greaterThan(_:_:)``
-/// - ``greaterThanOrEquals(_:_:)``
-///
-/// ### One of several
-/// - ``in(_:_:)``
-/// - ``notIn(_:_:)``
-///
-/// ### Text
-/// - ``beginsWith(_:_:)``
-/// - ``notBeginsWith(_:_:)``
-/// - ``containsAllTokens(_:_:)``
-/// - ``containsAnyTokens(_:_:)``
-///
-/// ### Lists
-/// - ``listContains(_:_:)``
-/// - ``notListContains(_:_:)``
-/// - ``listContainsAny(_:_:)``
-/// - ``notListContainsAny(_:_:)``
-/// - ``listContainsAll(_:_:)``
-/// - ``notListContainsAll(_:_:)``
-/// - ``listMemberBeginsWith(_:_:)``
-/// - ``notListMemberBeginsWith(_:_:)``
-///
-/// ### Places
-/// - ``near(_:_:within:)``
 public struct Filter<Model>: Hashable, Sendable {
     /// The condition as it goes on the wire.
     public var queryFilter: QueryFilter
@@ -118,210 +82,20 @@ extension Filter where Model == Record {
         self.init(FieldName(field), comparator, value)
     }
 
-    /// The field is the value. Records without the field do not match.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - value: The value.
-    /// - Returns: The condition.
-    public static func equals(_ field: FieldName, _ value: FieldValue) -> Self { Self(field, .equals, value) }
-
-    /// The field is not the value.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - value: The value.
-    /// - Returns: The condition.
-    public static func notEquals(_ field: FieldName, _ value: FieldValue) -> Self { Self(field, .notEquals, value) }
-
-    /// The field is less than the value.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - value: The value.
-    /// - Returns: The condition.
-    public static func lessThan(_ field: FieldName, _ value: FieldValue) -> Self { Self(field, .lessThan, value) }
-
-    /// The field is the value or less.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - value: The value.
-    /// - Returns: The condition.
-    public static func lessThanOrEquals(_ field: FieldName, _ value: FieldValue) -> Self {
-        Self(field, .lessThanOrEquals, value)
-    }
-
-    /// The field is more than the value.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - value: The value.
-    /// - Returns: The condition.
-    public static func greaterThan(_ field: FieldName, _ value: FieldValue) -> Self { Self(field, .greaterThan, value) }
-
-    /// The field is the value or more.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - value: The value.
-    /// - Returns: The condition.
-    public static func greaterThanOrEquals(_ field: FieldName, _ value: FieldValue) -> Self {
-        Self(field, .greaterThanOrEquals, value)
-    }
-
-    /// The field is one of the values.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - values: A list, such as `.list(["draft", "done"])`.
-    /// - Returns: The condition.
-    public static func `in`(_ field: FieldName, _ values: FieldValue) -> Self { Self(field, .in, values) }
-
-    /// The field is none of the values.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - values: A list, such as `.list(["draft", "done"])`.
-    /// - Returns: The condition.
-    public static func notIn(_ field: FieldName, _ values: FieldValue) -> Self { Self(field, .notIn, values) }
-
-    /// The text begins with the prefix.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - prefix: The prefix.
-    /// - Returns: The condition.
-    public static func beginsWith(_ field: FieldName, _ prefix: String) -> Self {
-        Self(field, .beginsWith, .string(prefix))
-    }
-
-    /// The text does not begin with the prefix.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - prefix: The prefix.
-    /// - Returns: The condition.
-    public static func notBeginsWith(_ field: FieldName, _ prefix: String) -> Self {
-        Self(field, .notBeginsWith, .string(prefix))
-    }
-
-    /// The text has all the words, in any order.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name; it needs the index SEARCHABLE.
-    ///   - words: Words with white space between.
-    /// - Returns: The condition.
-    public static func containsAllTokens(_ field: FieldName, _ words: String) -> Self {
-        Self(field, .containsAllTokens, .string(words))
-    }
-
-    /// The text has at least one of the words.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name; it needs the index SEARCHABLE.
-    ///   - words: Words with white space between.
-    /// - Returns: The condition.
-    public static func containsAnyTokens(_ field: FieldName, _ words: String) -> Self {
-        Self(field, .containsAnyTokens, .string(words))
-    }
-
-    /// The list has the value.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field.
-    ///   - value: One value.
-    /// - Returns: The condition.
-    public static func listContains(_ field: FieldName, _ value: FieldValue) -> Self {
-        Self(field, .listContains, value)
-    }
-
-    /// The list does not have the value.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field.
-    ///   - value: One value.
-    /// - Returns: The condition.
-    public static func notListContains(_ field: FieldName, _ value: FieldValue) -> Self {
-        Self(field, .notListContains, value)
-    }
-
-    /// The list has at least one of the values.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field.
-    ///   - values: A list, such as `.list(["red", "blue"])`.
-    /// - Returns: The condition.
-    public static func listContainsAny(_ field: FieldName, _ values: FieldValue) -> Self {
-        Self(field, .listContainsAny, values)
-    }
-
-    /// The list has none of the values.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field.
-    ///   - values: A list, such as `.list(["red", "blue"])`.
-    /// - Returns: The condition.
-    public static func notListContainsAny(_ field: FieldName, _ values: FieldValue) -> Self {
-        Self(field, .notListContainsAny, values)
-    }
-
-    /// The list has all the values.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field.
-    ///   - values: A list, such as `.list(["red", "blue"])`.
-    /// - Returns: The condition.
-    public static func listContainsAll(_ field: FieldName, _ values: FieldValue) -> Self {
-        Self(field, .listContainsAll, values)
-    }
-
-    /// The list lacks at least one of the values.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field.
-    ///   - values: A list, such as `.list(["red", "blue"])`.
-    /// - Returns: The condition.
-    public static func notListContainsAll(_ field: FieldName, _ values: FieldValue) -> Self {
-        Self(field, .notListContainsAll, values)
-    }
-
-    /// A text of the list begins with the prefix. Apple's page speaks of the first text only.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field of strings.
-    ///   - prefix: The prefix.
-    /// - Returns: The condition.
-    public static func listMemberBeginsWith(_ field: FieldName, _ prefix: String) -> Self {
-        Self(field, .listMemberBeginsWith, .string(prefix))
-    }
-
-    /// No text of the list begins with the prefix. Apple's page speaks of the first text only.
-    ///
-    /// - Parameters:
-    ///   - field: The name of a list field of strings.
-    ///   - prefix: The prefix.
-    /// - Returns: The condition.
-    public static func notListMemberBeginsWith(_ field: FieldName, _ prefix: String) -> Self {
-        Self(field, .notListMemberBeginsWith, .string(prefix))
-    }
-
     /// The place is not farther from another than the distance.
     ///
     /// ```swift
-    /// .near("place", Location(latitude: 59.9, longitude: 10.7), within: 5000)
+    /// Filter("place", within: .metres(5000), of: Location(latitude: 59.9, longitude: 10.7))
     /// // {"fieldName":"place","comparator":"NEAR",
     /// //  "fieldValue":{"value":{"latitude":59.9,"longitude":10.7},"type":"LOCATION"},"distance":5000.0}
     /// ```
     ///
     /// - Parameters:
     ///   - field: The name of a field that holds a location.
+    ///   - distance: How far.
     ///   - location: The other place.
-    ///   - distance: Metres.
-    /// - Returns: The condition.
-    public static func near(_ field: FieldName, _ location: Location, within distance: Double) -> Self {
-        var filter = Self(field, .near, .location(location))
-        filter.queryFilter.distance = distance
-        return filter
+    public init(_ field: FieldName, within distance: QueryDistance, of location: Location) {
+        self.init(field, .near, .location(location))
+        queryFilter.distance = distance.metres
     }
 }

@@ -5,7 +5,7 @@ import StreamingJSON
 /// ```swift
 /// let query = Query(
 ///     recordType: "User",
-///     filters: [.equals("status", "active"), Filter("age", .greaterThan, 18)],
+///     filters: [Filter("status", .equals, "active"), Filter("age", .greaterThan, 18)],
 ///     sorts: [Sort("lastName")]
 /// )
 /// for try await user in database.records(matching: query) { ... }

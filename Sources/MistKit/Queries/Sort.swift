@@ -57,16 +57,4 @@ extension Sort where Model == Record {
     public init(_ field: String, distanceFrom location: Location, ascending: Bool = true) {
         querySort = QuerySort(field, distanceFrom: location, ascending: ascending)
     }
-
-    /// Small values first.
-    ///
-    /// - Parameter field: The field's name.
-    /// - Returns: The key.
-    public static func ascending(_ field: FieldName) -> Self { Self(field) }
-
-    /// Large values first.
-    ///
-    /// - Parameter field: The field's name.
-    /// - Returns: The key.
-    public static func descending(_ field: FieldName) -> Self { Self(field, ascending: false) }
 }

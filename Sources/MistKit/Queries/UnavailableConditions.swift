@@ -1,6 +1,7 @@
 // Mistakes that people make in queries. Each has an overload that is unavailable, so that the compiler's error says what to write
 // instead: where no overload fits, the error is that the type of the key path cannot be inferred. `Scripts/check-diagnostics`
-// compiles each mistake and compares the errors. Those that fit more than one mistake are disfavored.
+// compiles each mistake and compares the errors. Those that fit more than one mistake are disfavored. An operator takes whatever is
+// compared with a field, so that each mistake stands once, at the filter, and not once for each of the six operators.
 
 /// What a name that is not a field's stands for in a key path, so that the error is about the name.
 public struct NoSuchField: Sendable {}
@@ -10,324 +11,170 @@ extension RecordFieldSet {
     public subscript(dynamicMember name: String) -> NoSuchField { NoSuchField() }
 }
 
+/// What an operator gives between a field and a value that queries cannot compare. No ``Filter`` takes one; each says why.
+public struct ImpossibleCondition<Model: CloudKitRecord, Field, Value> {}
+
+// MARK: Comparisons
+
+/// What cannot be compared.
+public func == <Model: CloudKitRecord, Field, Value>(
+    field: KeyPath<Model.Fields, Field>,
+    value: Value
+) -> ImpossibleCondition<Model, Field, Value> { .init() }
+
+/// What cannot be compared.
+public func != <Model: CloudKitRecord, Field, Value>(
+    field: KeyPath<Model.Fields, Field>,
+    value: Value
+) -> ImpossibleCondition<Model, Field, Value> { .init() }
+
+/// What cannot be compared.
+public func < <Model: CloudKitRecord, Field, Value>(
+    field: KeyPath<Model.Fields, Field>,
+    value: Value
+) -> ImpossibleCondition<Model, Field, Value> { .init() }
+
+/// What cannot be compared.
+public func <= <Model: CloudKitRecord, Field, Value>(
+    field: KeyPath<Model.Fields, Field>,
+    value: Value
+) -> ImpossibleCondition<Model, Field, Value> { .init() }
+
+/// What cannot be compared.
+public func > <Model: CloudKitRecord, Field, Value>(
+    field: KeyPath<Model.Fields, Field>,
+    value: Value
+) -> ImpossibleCondition<Model, Field, Value> { .init() }
+
+/// What cannot be compared.
+public func >= <Model: CloudKitRecord, Field, Value>(
+    field: KeyPath<Model.Fields, Field>,
+    value: Value
+) -> ImpossibleCondition<Model, Field, Value> { .init() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
+@_disfavoredOverload
+public func == <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
+@_disfavoredOverload
+public func != <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
+@_disfavoredOverload
+public func < <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
+@_disfavoredOverload
+public func <= <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
+@_disfavoredOverload
+public func > <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// A property of the record is not compared, nor is a part of one.
+@available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
+@_disfavoredOverload
+public func >= <Model: CloudKitRecord, Value>(
+    field: KeyPath<Model, Value>,
+    value: Value
+) -> FieldCondition<Model> { noCondition() }
+
+/// An absent value is not compared.
+@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
+public func == <Model: CloudKitRecord, Value: FieldStorable>(
+    field: FieldPath<Model, Value>,
+    value: _OptionalNilComparisonType
+) -> FieldCondition<Model> { noCondition() }
+
+/// An absent value is not compared.
+@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
+public func != <Model: CloudKitRecord, Value: FieldStorable>(
+    field: FieldPath<Model, Value>,
+    value: _OptionalNilComparisonType
+) -> FieldCondition<Model> { noCondition() }
+
 /// What an operator gives that cannot be called.
 private func noCondition<Model: CloudKitRecord>() -> FieldCondition<Model> {
     FieldCondition(RecordField<Int>(""), .equals, .null)
 }
 
-// MARK: Comparisons
+extension Filter where Model: CloudKitRecord {
+    /// What is not a field is not compared.
+    @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+    public init<Value>(_ condition: ImpossibleCondition<Model, NoSuchField, Value>) { self.init(noCondition()) }
 
-/// Places are not compared: no two measurements are the same.
-@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
-public func == <Model: CloudKitRecord>(
-    field: FieldPath<Model, Location>,
-    value: Location
-) -> FieldCondition<Model> { noCondition() }
+    /// Encrypted fields are not compared.
+    @available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
+    public init<Field, Value>(_ condition: ImpossibleCondition<Model, EncryptedRecordField<Field>, Value>) {
+        self.init(noCondition())
+    }
 
-/// Files are not compared.
-@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
-public func == <Model: CloudKitRecord>(
-    field: FieldPath<Model, Asset>,
-    value: Asset
-) -> FieldCondition<Model> { noCondition() }
+    /// Places are not compared: no two measurements are the same.
+    @available(
+        *,
+        unavailable,
+        message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here)."
+    )
+    public init<Value>(_ condition: ImpossibleCondition<Model, RecordField<Location>, Value>) {
+        self.init(noCondition())
+    }
 
-/// An absent value is not compared.
-@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
-public func == <Model: CloudKitRecord, Value: FieldStorable>(
-    field: FieldPath<Model, Value>,
-    value: _OptionalNilComparisonType
-) -> FieldCondition<Model> { noCondition() }
+    /// Files are not compared.
+    @available(
+        *,
+        unavailable,
+        message: "CloudKit does not compare files; keep what identifies one in a field of its own."
+    )
+    public init<Value>(_ condition: ImpossibleCondition<Model, RecordField<Asset>, Value>) { self.init(noCondition()) }
 
-/// Lists are not compared.
-@available(
-    *,
-    unavailable,
-    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
-)
-public func == <Model: CloudKitRecord, Element: FieldElement>(
-    field: FieldPath<Model, [Element]>,
-    value: [Element]
-) -> FieldCondition<Model> { noCondition() }
+    /// Lists are not compared.
+    @available(
+        *,
+        unavailable,
+        message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
+    )
+    public init<Element, Value>(_ condition: ImpossibleCondition<Model, RecordField<[Element]>, Value>) {
+        self.init(noCondition())
+    }
 
-/// A list is not compared with one value.
-@available(
-    *,
-    unavailable,
-    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
-)
-public func == <Model: CloudKitRecord, Element: FieldElement>(
-    field: FieldPath<Model, [Element]>,
-    value: Element
-) -> FieldCondition<Model> { noCondition() }
+    /// JSON text is not compared.
+    @available(
+        *,
+        unavailable,
+        message: "CloudKit cannot look into JSON text; keep what queries compare in a field of its own."
+    )
+    public init<Stored, Value>(_ condition: ImpossibleCondition<Model, RecordField<JSONText<Stored>>, Value>) {
+        self.init(noCondition())
+    }
 
-/// JSON text is not compared.
-@available(
-    *,
-    unavailable,
-    message: "CloudKit cannot look into JSON text; keep what queries compare in a field of its own."
-)
-public func == <Model: CloudKitRecord, Value: Codable & Sendable>(
-    field: FieldPath<Model, JSONText<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func == <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// What is not a field is not compared.
-@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
-public func == <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model.Fields, NoSuchField>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// A value of another type is not compared.
-@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
-@_disfavoredOverload
-public func == <Model: CloudKitRecord, Value: FieldStorable, Other>(
-    field: FieldPath<Model, Value>,
-    value: Other
-) -> FieldCondition<Model> { noCondition() }
-
-/// A property of the record is not compared, nor is a part of one.
-@available(
-    *,
-    unavailable,
-    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
-)
-@_disfavoredOverload
-public func == <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model, Value>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Places are not compared: no two measurements are the same.
-@available(*, unavailable, message: "Places are found by distance: Filter(\\.place, within: .metres(500), of: here).")
-public func != <Model: CloudKitRecord>(
-    field: FieldPath<Model, Location>,
-    value: Location
-) -> FieldCondition<Model> { noCondition() }
-
-/// Files are not compared.
-@available(*, unavailable, message: "CloudKit does not compare files; keep what identifies one in a field of its own.")
-public func != <Model: CloudKitRecord>(
-    field: FieldPath<Model, Asset>,
-    value: Asset
-) -> FieldCondition<Model> { noCondition() }
-
-/// An absent value is not compared.
-@available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
-public func != <Model: CloudKitRecord, Value: FieldStorable>(
-    field: FieldPath<Model, Value>,
-    value: _OptionalNilComparisonType
-) -> FieldCondition<Model> { noCondition() }
-
-/// Lists are not compared.
-@available(
-    *,
-    unavailable,
-    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
-)
-public func != <Model: CloudKitRecord, Element: FieldElement>(
-    field: FieldPath<Model, [Element]>,
-    value: [Element]
-) -> FieldCondition<Model> { noCondition() }
-
-/// A list is not compared with one value.
-@available(
-    *,
-    unavailable,
-    message: "CloudKit does not compare lists; ask what one holds: Filter(\\.tags, contains: \"a\")."
-)
-public func != <Model: CloudKitRecord, Element: FieldElement>(
-    field: FieldPath<Model, [Element]>,
-    value: Element
-) -> FieldCondition<Model> { noCondition() }
-
-/// JSON text is not compared.
-@available(
-    *,
-    unavailable,
-    message: "CloudKit cannot look into JSON text; keep what queries compare in a field of its own."
-)
-public func != <Model: CloudKitRecord, Value: Codable & Sendable>(
-    field: FieldPath<Model, JSONText<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func != <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// What is not a field is not compared.
-@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
-public func != <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model.Fields, NoSuchField>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// A value of another type is not compared.
-@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
-@_disfavoredOverload
-public func != <Model: CloudKitRecord, Value: FieldStorable, Other>(
-    field: FieldPath<Model, Value>,
-    value: Other
-) -> FieldCondition<Model> { noCondition() }
-
-/// A property of the record is not compared, nor is a part of one.
-@available(
-    *,
-    unavailable,
-    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
-)
-@_disfavoredOverload
-public func != <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model, Value>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func < <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// What is not a field is not compared.
-@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
-public func < <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model.Fields, NoSuchField>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// A value of another type is not compared.
-@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
-@_disfavoredOverload
-public func < <Model: CloudKitRecord, Value: FieldStorable, Other>(
-    field: FieldPath<Model, Value>,
-    value: Other
-) -> FieldCondition<Model> { noCondition() }
-
-/// A property of the record is not compared, nor is a part of one.
-@available(
-    *,
-    unavailable,
-    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
-)
-@_disfavoredOverload
-public func < <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model, Value>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func <= <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// What is not a field is not compared.
-@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
-public func <= <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model.Fields, NoSuchField>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// A value of another type is not compared.
-@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
-@_disfavoredOverload
-public func <= <Model: CloudKitRecord, Value: FieldStorable, Other>(
-    field: FieldPath<Model, Value>,
-    value: Other
-) -> FieldCondition<Model> { noCondition() }
-
-/// A property of the record is not compared, nor is a part of one.
-@available(
-    *,
-    unavailable,
-    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
-)
-@_disfavoredOverload
-public func <= <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model, Value>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func > <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// What is not a field is not compared.
-@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
-public func > <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model.Fields, NoSuchField>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// A value of another type is not compared.
-@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
-@_disfavoredOverload
-public func > <Model: CloudKitRecord, Value: FieldStorable, Other>(
-    field: FieldPath<Model, Value>,
-    value: Other
-) -> FieldCondition<Model> { noCondition() }
-
-/// A property of the record is not compared, nor is a part of one.
-@available(
-    *,
-    unavailable,
-    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
-)
-@_disfavoredOverload
-public func > <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model, Value>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// Encrypted fields are not compared.
-@available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
-public func >= <Model: CloudKitRecord, Value: FieldStorable>(
-    field: KeyPath<Model.Fields, EncryptedRecordField<Value>>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// What is not a field is not compared.
-@available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
-public func >= <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model.Fields, NoSuchField>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
-
-/// A value of another type is not compared.
-@available(*, unavailable, message: "The field and the value have types that cannot be compared.")
-@_disfavoredOverload
-public func >= <Model: CloudKitRecord, Value: FieldStorable, Other>(
-    field: FieldPath<Model, Value>,
-    value: Other
-) -> FieldCondition<Model> { noCondition() }
-
-/// A property of the record is not compared, nor is a part of one.
-@available(
-    *,
-    unavailable,
-    message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\")."
-)
-@_disfavoredOverload
-public func >= <Model: CloudKitRecord, Value>(
-    field: KeyPath<Model, Value>,
-    value: Value
-) -> FieldCondition<Model> { noCondition() }
+    /// A value of another type is not compared.
+    @available(*, unavailable, message: "The field and the value have types that cannot be compared.")
+    @_disfavoredOverload
+    public init<Field, Value>(_ condition: ImpossibleCondition<Model, RecordField<Field>, Value>) {
+        self.init(noCondition())
+    }
+}
 
 // MARK: Conditions that are joined
 

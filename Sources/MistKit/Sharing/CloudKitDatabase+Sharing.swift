@@ -41,9 +41,9 @@ extension CloudKitDatabase {
     /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the record is of
     ///   another database or of the default zone, or is shared already; ``CloudKitError/Code-swift.struct/conflict``
-    ///   where somebody else changed it meanwhile.
-    public func share(
-        _ record: Record,
+    ///   where another client changed it meanwhile.
+    public func share<R: WritableRecord>(
+        _ record: R,
         title: String? = nil,
         type: String? = nil,
         thumbnail: Data? = nil,
@@ -51,6 +51,7 @@ extension CloudKitDatabase {
         participants: [Participant] = [],
         inZone zone: ZoneID? = nil
     ) async throws -> Share {
+        let record = R.writing.untyped(record)
         let zoneID = try checkSharing(of: record, inZone: zone)
         let root = try await withShortGUID(record, inZone: zoneID)
         var draft = Record(recordType: Share.recordType, recordName: "Share-\(UUID().uuidString)")
@@ -81,7 +82,8 @@ extension CloudKitDatabase {
     /// - Returns: The share, with its participants.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a record that is not the
     ///   root of a share, ``CloudKitError/Code-swift.struct/notFound`` where it is no longer shared.
-    public func fetchShare(of record: Record, inZone zone: ZoneID? = nil) async throws -> Share {
+    public func fetchShare<R: WritableRecord>(of record: R, inZone zone: ZoneID? = nil) async throws -> Share {
+        let record = R.writing.untyped(record)
         guard let name = record.share?.recordName else {
             throw CloudKitError.invalidArgument(
                 """
@@ -217,41 +219,6 @@ extension CloudKitDatabase {
         guard record.shortGUID == nil else { return record }
         request.fields = [:]
         return try await update(request, inZone: zoneID)
-    }
-}
-
-extension CloudKitDatabase {
-    /// Shares a typed record of the private database, with all records below it; see
-    /// ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)-(Record,_,_,_,_,_,_)``.
-    ///
-    /// - Parameters:
-    ///   - record: The record, in a custom zone. Its unsaved changes are not saved, unless it is new.
-    ///   - title: What people are told that is shared.
-    ///   - type: What kind of thing it is: a uniform type identifier.
-    ///   - thumbnail: A small picture of it.
-    ///   - publicPermission: What people may do who have the link and no invitation.
-    ///   - participants: Who is invited.
-    ///   - zone: The record's zone; when `nil`, the one that it says.
-    /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
-    /// - Throws: A ``CloudKitError``: the same as for an untyped record.
-    public func share<Model: CloudKitRecord>(
-        _ record: StoredRecord<Model>,
-        title: String? = nil,
-        type: String? = nil,
-        thumbnail: Data? = nil,
-        publicPermission: SharePermission = .none,
-        participants: [Participant] = [],
-        inZone zone: ZoneID? = nil
-    ) async throws -> Share {
-        try await share(
-            record.record,
-            title: title,
-            type: type,
-            thumbnail: thumbnail,
-            publicPermission: publicPermission,
-            participants: participants,
-            inZone: zone
-        )
     }
 }
 

@@ -185,7 +185,7 @@ extension SubscriptionResult: BatchItemResult {
     var recordName: String? {
         switch self {
         case .subscription(let subscription): subscription.subscriptionID
-        case .failure(let error): error.subscriptionID
+        case .failure(let error): error.id
         }
     }
 
@@ -200,7 +200,7 @@ extension Result where Success == Subscription, Failure == CloudKitError {
         case .subscription(let subscription):
             self = .success(subscription)
         case .failure(let failure):
-            let id = failure.subscriptionID ?? id
+            let id = failure.id ?? id
             let error = CloudKitError(failure.response, item: id.map { .subscription(id: $0) }).from(origin)
             self = .failure(error.namingSecondSubscription())
         }

@@ -205,7 +205,7 @@ extension ZoneResult {
     fileprivate var zoneID: ZoneID? {
         switch self {
         case .zone(let zone): zone.zoneID
-        case .failure(let error): error.zoneID
+        case .failure(let error): error.id
         }
     }
 }
@@ -216,7 +216,7 @@ extension Result where Success == Zone, Failure == CloudKitError {
         case .zone(let zone):
             self = .success(zone)
         case .failure(let error):
-            let name = (error.zoneID ?? zoneID)?.zoneName
+            let name = (error.id ?? zoneID)?.zoneName
             self = .failure(CloudKitError(error.response, item: name.map { .zone(name: $0) }).from(origin))
         }
     }

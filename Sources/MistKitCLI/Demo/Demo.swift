@@ -50,8 +50,11 @@ struct Demo {
     private func query() async throws {
         let query = Query(
             recordType: "DemoNote",
-            filters: [.equals("run", .string(run)), .greaterThan("rating", 3), .listContains("tags", "swift")],
-            sorts: [.descending("score")]
+            filters: [
+                Filter("run", .equals, .string(run)), Filter("rating", .greaterThan, 3),
+                Filter("tags", .listContains, "swift"),
+            ],
+            sorts: [Sort("score", ascending: false)]
         )
         let (found, time) = try await timed {
             var pages = 0

@@ -14,7 +14,7 @@ func otherComparisons(_ here: Location, _ file: Asset) -> Query<Note> {
         Filter(\.secret < "a")
         // error: The field and the value have types that cannot be compared.
         Filter(\.title == 3)
-        // error: The field and the value have types that cannot be compared.
+        // error: Places are found by distance: Filter(\.place, within: .metres(500), of: here).
         Filter(\.place < here)
         // error: A condition compares a whole field, by its name alone: Filter(\.title == "a").
         Filter(\Note.title == "a")

@@ -168,7 +168,9 @@ struct FeedTests {
     @Test func fieldsAndNumbersComeAsAsked() async throws {
         try await withDatabase { database, _ in
             try await database.save(Memo(title: "a", count: 7), named: "a", inZone: Self.notes)
-            let feed = database.changes(inZone: Self.notes, desiredKeys: ["count"], numbersAsStrings: true)
+            var database = database
+            database.numbersAsStrings = true
+            let feed = database.changes(inZone: Self.notes, desiredKeys: ["count"])
             for try await page in feed {
                 #expect(page.changedRecords.map(\.fields.count) == [1])
                 #expect(page.changedRecords[0]["count"]?.int64Value == 7)
@@ -280,56 +282,7 @@ struct FeedTests {
         #expect(error.code == .cancelled)
         #expect(transport.sent.count == 2)
     }
-
-    // MARK: What is deprecated
-
-    @Test func theDeprecatedFeedsStillWork() async throws {
-        try await withDatabase { database, _ in
-            let legacy: any DeprecatedFeeds = database
-            try await database.save(Memo(title: "a", count: 7), named: "a", inZone: Self.notes)
-            var zoneToken: ZoneChangeToken?
-            for try await page in legacy.recordChanges(
-                inZone: Self.notes,
-                since: nil,
-                desiredKeys: ["title"],
-                numbersAsStrings: false,
-                pageSize: nil
-            ) {
-                #expect(page.changedRecords.map(\.fields.count) == [1])
-                zoneToken = page.token
-            }
-            // The successor takes the same tokens.
-            for try await page in database.changes(inZone: Self.notes, since: zoneToken) { #expect(page.isEmpty) }
-            var token: ZoneListChangeToken?
-            for try await page in legacy.zoneListChanges(since: nil, pageSize: nil) {
-                #expect(page.changedZones.map(\.zoneID.zoneName) == ["Notes"])
-                token = page.token
-            }
-            try await database.deleteZone(Self.notes)
-            for try await page in legacy.zoneListChanges(since: token, pageSize: nil) {
-                #expect(page.deletedZones.map(\.zoneName) == ["Notes"])
-            }
-            let error = try await failure {
-                for try await _ in legacy.zoneListChanges(since: ZoneListChangeToken("garbage"), pageSize: nil) {}
-            }
-            #expect(error.code == .changeTokenExpired)
-        }
-    }
 }
-
-/// The deprecated calls, without the warnings that they are there for.
-private protocol DeprecatedFeeds {
-    func recordChanges(
-        inZone zone: ZoneID,
-        since token: ZoneChangeToken?,
-        desiredKeys: [String]?,
-        numbersAsStrings: Bool,
-        pageSize: Int?
-    ) -> ChangePages<ZoneChanges>
-    func zoneListChanges(since token: ZoneListChangeToken?, pageSize: Int?) -> ChangePages<ZoneListChanges>
-}
-
-extension CloudKitDatabase: DeprecatedFeeds {}
 
 private func page(_ number: Int, moreComing: Bool) -> (HTTPResponse, HTTPBody?) {
     reply(

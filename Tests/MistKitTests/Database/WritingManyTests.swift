@@ -90,7 +90,7 @@ struct WritingManyTests {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
             let records = try await database.save((0..<3).map { Record.note("r\($0)", "old") }).map { try $0.get() }
-            try await database.forceUpdate(.note("r1", "theirs"))
+            try await database.forceUpdate(Record.note("r1", "theirs"))
             let mine = records.map { record in
                 var record = record
                 record["title"] = "mine"
@@ -103,7 +103,7 @@ struct WritingManyTests {
                 #expect(error.serverRecord?["title"] == "theirs")
             }
             let exists = try await failure {
-                try await database.create(.note("r1", "mine"))
+                try await database.create(Record.note("r1", "mine"))
             }
             #expect(exists.serverRecord?["title"] == "theirs")
             #expect(emulator.faults.requests.count == 6)
@@ -142,7 +142,7 @@ struct WritingManyTests {
                 }
             ).privateDatabase
             let error = try await failure {
-                try await database.create(.note("n", "mine"))
+                try await database.create(Record.note("n", "mine"))
             }
             #expect(error.code == .exists)
             #expect(error.serverRecord?["title"] == "theirs")

@@ -88,8 +88,8 @@ struct RoundTripTests {
 
             let query = Query(
                 recordType: "Note",
-                filters: [.equals("kind", "even"), .greaterThanOrEquals("number", 10)],
-                sorts: [.descending("number")]
+                filters: [Filter("kind", .equals, "even"), Filter("number", .greaterThanOrEquals, 10)],
+                sorts: [Sort("number", ascending: false)]
             )
             let expected = stride(from: 448, through: 10, by: -2).map { Int64($0) }
             let numbers = try await database.records(matching: query).collect().map { $0["number"]?.int64Value }

@@ -37,7 +37,7 @@ struct SharingTests {
             let database = friends.ben.sharedDatabase
             #expect(try await database.fetchZones().map(\.zoneID) == [zone])
             #expect(try await names(in: zone, of: database) == [share.recordName, "album", "photo 1", "photo 2"])
-            let query = Query(recordType: "Photo", sorts: [.ascending("number")])
+            let query = Query(recordType: "Photo", sorts: [Sort("number")])
             #expect(
                 try await database.records(matching: query, inZone: zone).collect().map(\.recordName) == [
                     "photo 1", "photo 2",

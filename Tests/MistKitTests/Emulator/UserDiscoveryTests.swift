@@ -83,21 +83,4 @@ struct UserDiscoveryTests {
             #expect(try await service.fetchCaller() == UserIdentity(userRecordName: emulator.userRecordName))
         }
     }
-
-    @available(*, deprecated)
-    @Test func theDeprecatedEndpointsFindTheSamePeople() async throws {
-        try await withCloudKitEmulator { emulator in
-            let ann = try emulator.rules.createUser(NameComponents(givenName: "Ann"), emailAddress: "ann@example.com")
-            let service = emulator.service(as: .user)
-            let identity = UserIdentity(userRecordName: ann, nameComponents: NameComponents(givenName: "Ann"))
-            var byAddress = identity
-            byAddress.lookupInfo = .emailAddress("ann@example.com")
-            #expect(
-                try await service.lookupUsers(emailAddresses: ["ann@example.com", "no@example.com"]) == [byAddress]
-            )
-            #expect(try await service.lookupUsers(userRecordNames: [ann]) == [identity])
-            #expect(try await service.lookupContacts() == [identity])
-            #expect(try await service.fetchCurrentUser().nameComponents?.givenName == "Mei")
-        }
-    }
 }

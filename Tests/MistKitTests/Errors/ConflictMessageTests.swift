@@ -82,9 +82,9 @@ struct ConflictMessageTests {
             var foreign = theirs
             foreign.title = "C"
             let third = foreign
-            try await other.create(.note("note", "theirs"))
+            try await other.create(Record.note("note", "theirs"))
             let error = try #require(
-                await #expect(throws: CloudKitError.self) { try await database.create(.note("note", "mine")) }
+                await #expect(throws: CloudKitError.self) { try await database.create(Record.note("note", "mine")) }
             )
             #expect(error.message.hasPrefix("A record of this name exists already. Update serverRecord"))
             try await database.update(third)

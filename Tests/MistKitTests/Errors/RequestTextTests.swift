@@ -60,7 +60,7 @@ struct RequestTextTests {
             let notes = (1...3).map { Record(recordType: "Note", fields: ["n": .int64($0)]) }
             for result in try await database.save(notes) { _ = try result.get() }
             func query(_ limit: Int64) -> Query<Record> {
-                Query(recordType: "Note", filters: [.lessThan("n", .int64(limit))])
+                Query(recordType: "Note", filters: [Filter("n", .lessThan, .int64(limit))])
             }
             var pages = database.records(matching: query(9), pageSize: 1).pages.makeAsyncIterator()
             let marker = try await pages.next()?.marker

@@ -63,7 +63,7 @@ struct CancellationTests {
             let service = service(emulator, transport, clock)
             let task = Task {
                 try await failure {
-                    try await service.privateDatabase.save(.note("n", "new"))
+                    try await service.privateDatabase.save(Record.note("n", "new"))
                 }
             }
             await eventually { clock.waiting == 1 }

@@ -16,11 +16,11 @@ struct FaultTableTests {
             let zone = ZoneID(zoneName: "Notes")
             let setUp = emulator.service(as: .user).privateDatabase
             try await setUp.createZone("Notes")
-            let a = try await setUp.create(.note("a", "old"), inZone: zone)
-            try await setUp.create(.note("b", "old"), inZone: zone)
+            let a = try await setUp.create(Record.note("a", "old"), inZone: zone)
+            try await setUp.create(Record.note("b", "old"), inZone: zone)
             if line.call == .staleUpdate {
                 // Somebody else was quicker.
-                try await setUp.forceUpdate(.note("a", "newer"), inZone: zone)
+                try await setUp.forceUpdate(Record.note("a", "newer"), inZone: zone)
             }
             for rule in line.rules { emulator.faults.add(rule) }
             emulator.faults.forgetRequests()
@@ -341,9 +341,9 @@ enum Call: Sendable {
         case .caller:
             _ = try await service.fetchCaller()
         case .create:
-            return describe(try await database.create(.note("n", "new"), inZone: zone))
+            return describe(try await database.create(Record.note("n", "new"), inZone: zone))
         case .createNameless:
-            _ = try await database.create(.note(nil, "new"), inZone: zone)
+            _ = try await database.create(Record.note(nil, "new"), inZone: zone)
         case .update, .staleUpdate:
             return describe(try await database.update(changed, inZone: zone))
         case .replace:
@@ -357,14 +357,14 @@ enum Call: Sendable {
         case .forceDelete:
             try await database.forceDelete("a", inZone: zone)
         case .publicSave:
-            try await service.publicDatabase.save(.note("p", "new"))
+            try await service.publicDatabase.save(Record.note("p", "new"))
         case .saveMany:
             return describe(
-                try await database.save([.note("x", "new"), .note("y", "new"), .note("z", "new")], inZone: zone)
+                try await database.save([Record.note("x", "new"), .note("y", "new"), .note("z", "new")], inZone: zone)
             )
         case .saveAtomically:
             return describe(
-                try await database.save([.note("x", "new"), .note("y", "new")], inZone: zone, atomic: true)
+                try await database.save([Record.note("x", "new"), .note("y", "new")], inZone: zone, atomic: true)
             )
         case .createZone:
             return try await database.createZone("Z").zoneID.zoneName

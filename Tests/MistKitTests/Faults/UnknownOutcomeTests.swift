@@ -31,7 +31,7 @@ struct UnknownOutcomeTests {
             let service = emulator.service(as: .user, retryPolicy: RetryPolicy(), clock: FakeClock(), random: { 0.5 })
             let database = service.privateDatabase
             do {
-                let results = try await database.save([.note("a", "new"), .note("b", "new")])
+                let results = try await database.save([Record.note("a", "new"), .note("b", "new")])
                 #expect(results.map { summary($0) } == ["\(code) a", "\(code) b"])
                 #expect(results.allSatisfy { $0.error?.mayHaveBeenDone == true })
                 #expect(mayHaveBeenDone)

@@ -31,7 +31,7 @@ struct QueryLimitTests {
     ])
     func aLimitEndsTheQuery(limit: Int, pageSize: Int?, expected: Int, requests: Int) async throws {
         try await withNotes(450) { database, emulator in
-            let query = Query(recordType: "Memo", sorts: [.ascending("count")], limit: limit)
+            let query = Query(recordType: "Memo", sorts: [Sort("count")], limit: limit)
             var numbers: [Int64] = []
             for try await record in database.records(matching: query, pageSize: pageSize) {
                 if case .int64(let number)? = record["count"] { numbers.append(number) }
@@ -113,7 +113,9 @@ struct QueryLimitTests {
             #expect(emulator.faults.requests.count == 2)
             let ten = try await database.count(matching: Query<Memo>(limit: 10))
             #expect(ten == 10)
-            let none = try await database.count(matching: Query(recordType: "Memo", filters: [.lessThan("count", 0)]))
+            let none = try await database.count(
+                matching: Query(recordType: "Memo", filters: [Filter("count", .lessThan, 0)])
+            )
             #expect(none == 0)
         }
     }

@@ -65,7 +65,7 @@ struct RecordStreamTests {
         }
     }
 
-    private let query = Query(recordType: "Note", sorts: [.ascending("number")])
+    private let query = Query(recordType: "Note", sorts: [Sort("number")])
 
     private func filled(_ emulator: RunningEmulator, count: Int) async throws -> CloudKitDatabase {
         let database = emulator.service(as: .user).privateDatabase
