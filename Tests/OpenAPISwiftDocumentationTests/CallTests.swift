@@ -59,18 +59,33 @@ struct CallTests {
         #expect(removed == nil)
     }
 
-    @Test func errorsSayHowFarTheCallGot() async throws {
-        let client = try makeClient()
+    private func logIn(_ name: String, _ password: String, with client: some APIProtocol) async -> String {
         do {
-            let form = Operations.LogIn.Input.Body.UrlEncodedFormPayload(name: "Ada", password: "guess")
+            let form = Operations.LogIn.Input.Body.UrlEncodedFormPayload(name: name, password: password)
             _ = try await client.logIn(body: .urlEncodedForm(form)).ok
+            return "\(name) is logged in."
         } catch let error as ClientError {
             // The call itself failed: no connection, a middleware, a body that cannot be read.
-            print(error.operationID, error.response?.status.code ?? 0, error.underlyingError)
+            return "\(error.operationID) failed: \(error.underlyingError)"
         } catch {
             // The call succeeded, and the response is not `ok`.
-            print(error)
+            return "\(error)"
         }
+    }
+
+    @Test func errorsSayHowFarTheCallGot() async throws {
+        let client = try makeClient()
+        #expect(await logIn("Ada", "sesame", with: client) == "Ada is logged in.")
+        #expect(
+            await logIn("Ada", "guess", with: client).hasPrefix(
+                "The response is not 'ok' but undocumented(statusCode: 403"
+            )
+        )
+
+        let broken = Reply { _ in throw TransportError(code: .connectionFailed, message: "no server") }
+        let unreachable = Client(serverURL: .defaultOpenAPIServerURL, transport: broken)
+        let text = await logIn("Ada", "sesame", with: unreachable)
+        #expect(text.hasPrefix("logIn failed: ") && text.contains("no server"))
     }
 
     @Test func valuesAreMadeByTheirInitializers() throws {
