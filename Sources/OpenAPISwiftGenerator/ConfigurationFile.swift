@@ -40,7 +40,7 @@ public struct ConfigurationFile: Hashable, Sendable {
     public init(parsing bytes: [UInt8], named name: String, isStrict: Bool = true) throws(Diagnostic) {
         let source = SourceText(name: name, bytes: bytes)
         let diagnostics = Diagnostics(source: source)
-        let root: DocumentNode = try DocumentParser.parse(source)
+        let root = try DocumentParser.parse(source)
         guard let members = root.members else {
             throw diagnostics.error("A configuration is an object, this is \(root.kindName).", at: root.position)
         }
@@ -107,7 +107,7 @@ private struct ValueReader {
     func strings() throws(Diagnostic) -> [String] {
         if node.isNull { return [] }
         guard let elements = node.elements else { throw mismatch("a list of strings") }
-        let texts: [String] = elements.compactMap(\.scalarText)
+        let texts = elements.compactMap(\.scalarText)
         guard texts.count == elements.count else { throw mismatch("a list of strings") }
         return texts
     }

@@ -204,10 +204,10 @@ public struct Generator: Sendable {
         named name: String,
         loadingReferencesWith load: DocumentLoader? = nil
     ) -> GeneratorResult {
-        var diagnostics = Diagnostics(source: SourceText(name: name, bytes: document))
+        let diagnostics = Diagnostics(source: SourceText(name: name, bytes: document))
         var files: [SwiftFile] = []
         do throws(Diagnostic) {
-            files = try translate(diagnostics: &diagnostics, load)
+            files = try translate(load, diagnostics: diagnostics)
         } catch {
             diagnostics.report(error)
         }
@@ -224,8 +224,8 @@ public struct Generator: Sendable {
 
     /// All stages but the last. Each ends with the errors that it could go on after, and then the next does not begin.
     private func translate(
-        diagnostics: inout Diagnostics,
-        _ load: DocumentLoader?
+        _ load: DocumentLoader?,
+        diagnostics: Diagnostics
     ) throws(Diagnostic) -> [SwiftFile] {
         guard !configuration.modes.contains(.schemas) || configuration.modes.count == 1 else {
             throw diagnostics.error(
@@ -234,38 +234,36 @@ public struct Generator: Sendable {
                 remedy: "generate 'types' instead, or the schemas into a target of their own"
             )
         }
-        var root: DocumentNode = try DocumentParser.parse(diagnostics.sources.all[0])
-        var linker = DocumentLinker(root: root, diagnostics: diagnostics, load: load)
-        root = linker.link()
-        diagnostics = linker.diagnostics
+        var linker = DocumentLinker(
+            root: try DocumentParser.parse(diagnostics.mainSource),
+            diagnostics: diagnostics,
+            load: load
+        )
+        var root = linker.link()
         if let filter = configuration.filter {
             root = try filter.apply(to: root, diagnostics: diagnostics)
         }
         var reader = DocumentReader(diagnostics: diagnostics)
-        defer { diagnostics = reader.diagnostics }
-        let document: OpenAPIDocument = try reader.read(root)
-        guard !reader.diagnostics.hasErrors else { return [] }
+        let document = try reader.read(root)
+        guard !diagnostics.hasErrors else { return [] }
 
         let names = NameAssigner(strategy: configuration.namingStrategy, overrides: configuration.nameOverrides)
-        var resolver = Resolver(
+        let resolver = Resolver(
             names: names,
             typeOverrides: configuration.typeOverrides,
             unknownMembers: configuration.unknownMembers,
             namespace: configuration.modes.contains(.schemas) ? nil : SchemaCatalog.namespace,
-            diagnostics: reader.diagnostics
+            diagnostics: diagnostics
         )
-        let resolved: ResolvedDocument = resolver.resolve(document)
-        reader.diagnostics = resolver.diagnostics
-        guard !resolver.diagnostics.hasErrors else { return [] }
+        let resolved = resolver.resolve(document)
+        guard !diagnostics.hasErrors else { return [] }
 
-        var translator = Translator(
+        let translator = Translator(
             document: resolved,
             names: names,
             configuration: configuration,
-            diagnostics: resolver.diagnostics
+            diagnostics: diagnostics
         )
-        let files: [SwiftFile] = translator.translate()
-        reader.diagnostics = translator.diagnostics
-        return files
+        return translator.translate()
     }
 }

@@ -46,7 +46,7 @@ extension Diagnostic: CustomStringConvertible {
         }
         text += "\(severity.rawValue): \(message)"
         if !context.isEmpty {
-            let pairs: [String] = context.keys.sorted().map { "\($0)=\(context[$0] ?? "")" }
+            let pairs = context.keys.sorted().map { "\($0)=\(context[$0] ?? "")" }
             text += " [context: \(pairs.joined(separator: ", "))]"
         }
         if let remedy {
@@ -78,23 +78,33 @@ extension SourceLocation: CustomStringConvertible {
     public var description: String { "\(file):\(line):\(column)" }
 }
 
-/// What a stage has to say besides its result.
-struct Diagnostics {
+/// What all stages of a run say about the document besides their results.
+///
+/// A run makes one collector and gives it to each stage.
+final class Diagnostics {
     /// The texts of the documents, which turn positions into lines and columns.
-    var sources: SourceTexts
+    private var sources: SourceTexts
     /// Everything said so far, in order and without repetition.
     private(set) var all: [Diagnostic] = []
     private(set) var hasErrors = false
-    /// Why a reference could not be followed, by where it stands. It is an error only where somebody needs the reference.
-    var failures: [SourcePosition: Diagnostic] = [:]
+    /// Why references could not be followed, by their positions.
+    private var brokenReferences: [SourcePosition: Diagnostic] = [:]
     private var seen: Set<Diagnostic> = []
 
     init(source: SourceText) {
         sources = SourceTexts(source)
     }
 
+    /// The document that the run began with.
+    var mainSource: SourceText { sources.all[0] }
+
+    /// Adds a document that a reference leads to.
+    func addSource(name: String, bytes: [UInt8]) -> SourceText {
+        sources.add(name: name, bytes: bytes)
+    }
+
     /// Says that a part of the document is left out.
-    mutating func warn(
+    func warn(
         _ message: String,
         at position: SourcePosition?,
         remedy: String? = nil,
@@ -104,7 +114,7 @@ struct Diagnostics {
     }
 
     /// Says something that changes nothing in the output.
-    mutating func note(
+    func note(
         _ message: String,
         at position: SourcePosition?,
         remedy: String? = nil,
@@ -124,14 +134,24 @@ struct Diagnostics {
     }
 
     /// Keeps an error and goes on, so that one run can report several.
-    mutating func report(_ error: Diagnostic) {
+    func report(_ error: Diagnostic) {
         hasErrors = true
         if seen.insert(error).inserted {
             all.append(error)
         }
     }
 
-    private mutating func add(
+    /// Keeps why a reference cannot be followed. It becomes an error where a later stage needs the reference.
+    func keep(_ failure: Diagnostic, ofReferenceAt position: SourcePosition) {
+        if brokenReferences[position] == nil { brokenReferences[position] = failure }
+    }
+
+    /// Why a reference cannot be followed: what an earlier stage found, or that there is nothing where it leads.
+    func failure(ofReferenceAt position: SourcePosition, _ message: String, remedy: String? = nil) -> Diagnostic {
+        brokenReferences[position] ?? error(message, at: position, remedy: remedy)
+    }
+
+    private func add(
         _ severity: Diagnostic.Severity,
         _ message: String,
         at position: SourcePosition?,

@@ -9,7 +9,7 @@ enum DocumentParser {
     /// so too, and then the JSON error stands only if the text is no YAML either. With a quoted key at its beginning a
     /// document is JSON and nothing else: YAML would take `{"a": }` for a value left out.
     static func parse(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
-        let start: Int = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let start = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         try checkEncoding(of: source)
         let signs = source.bytes[start...].lazy.filter { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }.prefix(
             2
@@ -40,7 +40,7 @@ enum DocumentParser {
 
     /// Refuses what is not UTF-8, and says how to make it so.
     private static func checkEncoding(of source: SourceText) throws(Diagnostic) {
-        let isWide: Bool =
+        let isWide =
             source.bytes.starts(with: [0xFF, 0xFE]) || source.bytes.starts(with: [0xFE, 0xFF])
             || source.bytes.prefix(4).contains(0)
         if isWide {
@@ -100,7 +100,7 @@ enum DocumentParser {
                 try readNode(&reader, file: source.index)
             }
         } catch {
-            let location: SourceLocation? = error.offset.map {
+            let location = error.offset.map {
                 source.location(of: SourcePosition(offset: $0, in: source.index))
             }
             throw Diagnostic(
@@ -112,7 +112,7 @@ enum DocumentParser {
     }
 
     private static func readNode(_ reader: inout JSONReader, file: Int) throws(JSONError) -> DocumentNode {
-        let kind: JSONReader.Kind = try reader.peekKind()
+        let kind = try reader.peekKind()
         let position = SourcePosition(offset: reader.position.offset, in: file)
         switch kind {
         case .null:
@@ -156,7 +156,7 @@ enum DocumentParser {
 
     private static func parseYAML(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
         do {
-            let start: Int = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+            let start = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
             let parser = try Parser(yaml: String(decoding: source.bytes[start...], as: UTF8.self), encoding: .utf8)
             guard let root = try parser.singleRoot() else { throw emptyDocument(source) }
             var converter = YAMLConverter(source: source)
@@ -194,7 +194,7 @@ enum DocumentParser {
             message = problem
             location = offset.map { source.location(of: SourcePosition(offset: $0, in: source.index)) }
         case .duplicatedKeysInMapping(let duplicates, let context):
-            let names: [String] = duplicates.map { "'\($0)'" }.sorted()
+            let names = duplicates.map { "'\($0)'" }.sorted()
             message = "the same key appears twice: \(names.joined(separator: ", "))"
             location = SourceLocation(file: source.name, line: context.mark.line, column: context.mark.column)
         default:
@@ -282,7 +282,7 @@ enum DocumentParser {
                 }
             }
             if !merged.isEmpty {
-                var known: Set<String> = Set(members.map(\.key))
+                var known = Set(members.map(\.key))
                 for member in merged where known.insert(member.key).inserted {
                     members.append(member)
                 }
@@ -292,7 +292,7 @@ enum DocumentParser {
 
         /// What a `<<` key brings in: the members of one mapping, or of several, of which the first wins.
         private mutating func mergedMembers(of node: Node) throws(Diagnostic) -> [DocumentNode.Member] {
-            let value: DocumentNode = try convert(node)
+            let value = try convert(node)
             if let members = value.members { return members }
             guard let elements = value.elements, elements.allSatisfy({ $0.members != nil }) else {
                 throw error(
@@ -313,9 +313,9 @@ enum DocumentParser {
 
         /// The value of a scalar by YAML 1.2's core schema: only plain scalars can be other than strings.
         private func content(of scalar: Node.Scalar) -> DocumentNode.Content {
-            let text: String = scalar.string
+            let text = scalar.string
             guard scalar.style == .plain else { return .string(text) }
-            let content: DocumentNode.Content = DocumentParser.plainContent(of: text)
+            let content = DocumentParser.plainContent(of: text)
             if case .string = content { return content }
             return scalar.tag.description == Tag.Name.str.rawValue ? .string(text) : content
         }

@@ -2,7 +2,7 @@
 ///
 /// Only what the generator uses is looked at; examples and extensions cost nothing.
 struct DocumentReader {
-    var diagnostics: Diagnostics
+    private let diagnostics: Diagnostics
     private var version: OpenAPIDocument.Version = .v31
     private var callbacks = Sightings()
     private var links = Sightings()
@@ -224,23 +224,22 @@ struct DocumentReader {
         _ member: DocumentNode.Member,
         pathItems: PathItems
     ) throws(Diagnostic) -> Path {
-        var node: DocumentNode = try object(member.value, member.key)
+        var node = try object(member.value, member.key)
         var steps = 0
         while let reference = try reference(in: node) {
             steps += 1
             guard steps < 100, let name = reference.componentName(in: .pathItems), let target = pathItems[name],
                 let members = target.members
             else {
-                throw diagnostics.failures[reference.position]
-                    ?? diagnostics.error(
-                        "The path '\(member.key)' refers to '\(reference.text)', which is no path item component.",
-                        at: reference.position,
-                        remedy: "refer to an entry of '#/components/pathItems/', or to another file"
-                    )
+                throw diagnostics.failure(
+                    ofReferenceAt: reference.position,
+                    "The path '\(member.key)' refers to '\(reference.text)', which is not a path item component.",
+                    remedy: "refer to an entry of '#/components/pathItems/', or to another file"
+                )
             }
             // What stands beside the reference counts more.
             let own: [DocumentNode.Member] = (node.members ?? []).filter { $0.key != "$ref" }
-            let keys: Set<String> = Set(own.map(\.key))
+            let keys = Set(own.map(\.key))
             node = DocumentNode(
                 content: .object(own + members.filter { !keys.contains($0.key) }),
                 position: target.position
@@ -257,7 +256,7 @@ struct DocumentReader {
     private mutating func readOperations(_ item: DocumentNode, path: String) -> [Operation] {
         var result: [Operation] = []
         func add(_ method: String, _ node: DocumentNode, _ reader: inout DocumentReader) {
-            let operation: Operation? = reader.recovering { (reader) throws(Diagnostic) in
+            let operation = reader.recovering { (reader) throws(Diagnostic) in
                 try reader.readOperation(node, method: method, path: path)
             }
             if let operation { result.append(operation) }
@@ -295,8 +294,8 @@ struct DocumentReader {
 
     /// The key of an additional operation is the method as it is sent.
     private func checkMethod(_ operation: DocumentNode.Member) throws(Diagnostic) {
-        let others: Set<Character> = Set("#!$%&'*+-.^_`|~")
-        let isToken: Bool = operation.key.allSatisfy { character in
+        let others = Set("#!$%&'*+-.^_`|~")
+        let isToken = operation.key.allSatisfy { character in
             character.isASCII && (character.isLetter || character.isNumber) || others.contains(character)
         }
         guard isToken, !operation.key.isEmpty else {
@@ -306,7 +305,7 @@ struct DocumentReader {
                 remedy: "name the operation by the method that is sent, such as COPY"
             )
         }
-        let key: String = operation.key.lowercased()
+        let key = operation.key.lowercased()
         guard operation.key != key.uppercased() || key != "query" && !DocumentReader.methods.contains(key) else {
             throw diagnostics.error(
                 "The method \(operation.key) is no additional one.",
@@ -329,7 +328,7 @@ struct DocumentReader {
         method: String,
         path: String
     ) throws(Diagnostic) -> Operation {
-        let node: DocumentNode = try object(node, "\(method.lowercased()) \(path)")
+        let node = try object(node, "\(method.lowercased()) \(path)")
         callbacks.add(node["callbacks"])
         var responses: [(status: ResponseStatus, response: Referenced<Response>)] = []
         for member in try members(
@@ -391,7 +390,7 @@ struct DocumentReader {
     }
 
     private mutating func readParameter(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Parameter> {
-        let node: DocumentNode = try object(node, "parameter")
+        let node = try object(node, "parameter")
         if let reference = try reference(in: node) { return .reference(reference) }
         guard let name = node["name"]?.scalarText else {
             throw diagnostics.error("A parameter needs a 'name'.", at: node.position)
@@ -426,7 +425,7 @@ struct DocumentReader {
     }
 
     private mutating func readHeader(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Header> {
-        let node: DocumentNode = try object(node, "header")
+        let node = try object(node, "header")
         if let reference = try reference(in: node) { return .reference(reference) }
         return .inline(
             Header(
@@ -477,7 +476,7 @@ struct DocumentReader {
     }
 
     private mutating func readRequestBody(_ node: DocumentNode) throws(Diagnostic) -> Referenced<RequestBody> {
-        let node: DocumentNode = try object(node, "requestBody")
+        let node = try object(node, "requestBody")
         if let reference = try reference(in: node) { return .reference(reference) }
         return .inline(
             RequestBody(
@@ -501,7 +500,7 @@ struct DocumentReader {
     }
 
     private mutating func readResponse(_ node: DocumentNode) throws(Diagnostic) -> Referenced<Response> {
-        let node: DocumentNode = try object(node, "response")
+        let node = try object(node, "response")
         links.add(node["links"])
         if let reference = try reference(in: node) { return .reference(reference) }
         return .inline(
@@ -566,9 +565,9 @@ struct DocumentReader {
             )
         }
         warnOfMismatches(in: node)
-        let types: [String] = readTypes(node)
-        var kinds: [Schema.Kind] = types.compactMap(Schema.Kind.init(rawValue:))
-        let isNull: Bool = types == ["null"]
+        let types = readTypes(node)
+        var kinds = types.compactMap(Schema.Kind.init(rawValue:))
+        let isNull = types == ["null"]
         if types.isEmpty { kinds = impliedKinds(node) }
         for type in types where type != "null" && Schema.Kind(rawValue: type) == nil {
             diagnostics.warn("The type '\(type)' is not known, any value is accepted.", at: node.position)

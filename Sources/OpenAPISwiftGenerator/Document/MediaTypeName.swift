@@ -13,31 +13,31 @@ struct MediaTypeName: Hashable, Sendable {
     var parameters: [(name: String, value: String)]
 
     init?(_ text: String) {
-        let parts: [Substring] = text.split(separator: ";", omittingEmptySubsequences: true)
+        let parts = text.split(separator: ";", omittingEmptySubsequences: true)
         guard let name = parts.first else { return nil }
-        let halves: [Substring] = name.split(separator: "/", omittingEmptySubsequences: false)
+        let halves = name.split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         type = MediaTypeName.trimmed(halves[0])
         subtype = MediaTypeName.trimmed(halves[1])
         guard !type.isEmpty, !subtype.isEmpty, !type.contains(" "), !subtype.contains(" ") else { return nil }
         parameters = []
         for part in parts.dropFirst() {
-            let sides: [Substring] = part.split(separator: "=", maxSplits: 1)
+            let sides = part.split(separator: "=", maxSplits: 1)
             guard sides.count == 2 else { continue }
             parameters.append((MediaTypeName.trimmed(sides[0]), MediaTypeName.trimmed(sides[1])))
         }
     }
 
     private static func trimmed(_ text: Substring) -> String {
-        var text: Substring = text
+        var text = text
         while text.first?.isWhitespace == true { text.removeFirst() }
         while text.last?.isWhitespace == true { text.removeLast() }
         return String(text)
     }
 
     var coding: Coding {
-        let type: String = self.type.lowercased()
-        let subtype: String = self.subtype.lowercased()
+        let type = self.type.lowercased()
+        let subtype = self.subtype.lowercased()
         if type == "application", subtype == "json" { return .json }
         if subtype.hasSuffix("+json") { return .json }
         if type == "application", subtype == "x-www-form-urlencoded" { return .form }

@@ -19,7 +19,7 @@ struct OrderedMap<Value> {
 
     /// Name and value, in document order.
     var pairs: [(key: String, value: Value)] {
-        keys.compactMap { (key: String) in values[key].map { (key, $0) } }
+        keys.compactMap { key in values[key].map { (key, $0) } }
     }
 
     /// Leaves out what does not satisfy the condition.

@@ -121,7 +121,7 @@ final class Schema: Sendable {
 
     /// Every schema that stands directly inside this one.
     var children: [Schema] {
-        var result: [Schema] = properties.map(\.schema)
+        var result = properties.map(\.schema)
         if case .schema(let schema) = additionalProperties { result.append(schema) }
         if let items { result.append(items) }
         result += allOf ?? []
@@ -138,9 +138,9 @@ struct Reference: Hashable, Sendable {
 
     /// The key of the component of a kind that this names, where it names one directly.
     func componentName(in kind: Components.Kind) -> String? {
-        let prefix: String = "#/components/\(kind.rawValue)/"
+        let prefix = "#/components/\(kind.rawValue)/"
         guard text.utf8.starts(with: prefix.utf8) else { return nil }
-        let rest: Substring.UTF8View = text.utf8.dropFirst(prefix.utf8.count)
+        let rest = text.utf8.dropFirst(prefix.utf8.count)
         guard !rest.contains(UInt8(ascii: "/")) else { return nil }
         return Reference.unescape(Substring(rest))
     }

@@ -46,15 +46,15 @@ struct SourceText: Sendable {
     }
 
     fileprivate func location(of position: SourcePosition, lineStarts: [Int]) -> SourceLocation {
-        let offset: Int = min(Int(position.column), bytes.count)
+        let offset = min(Int(position.column), bytes.count)
         var low = 0
-        var high: Int = lineStarts.count
+        var high = lineStarts.count
         while high - low > 1 {
-            let middle: Int = (low + high) / 2
+            let middle = (low + high) / 2
             if lineStarts[middle] <= offset { low = middle } else { high = middle }
         }
         var column = 1
-        var start: Int = lineStarts[low]
+        var start = lineStarts[low]
         // A byte-order mark has no width.
         if start == 0, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { start = min(3, offset) }
         for byte in bytes[start..<offset] where byte & 0xC0 != 0x80 {

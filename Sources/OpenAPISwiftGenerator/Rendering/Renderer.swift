@@ -8,7 +8,7 @@ struct Renderer {
 
     /// The whole texts of the files of a module.
     func render(_ files: [SwiftFile]) -> [String] {
-        let exposed: [Set<String>] = files.map { file in
+        let exposed = files.map { file in
             Set(file.imports.filter { $0.isExposed ?? file.exposes($0.module, at: access) }.map(\.module))
         }
         let exposedAnywhere: Set<String> = exposed.reduce(into: []) { $0.formUnion($1) }
@@ -45,8 +45,8 @@ struct Renderer {
     }
 
     private func lines(of item: SwiftImport, level: String) -> [String] {
-        let level: String = item.isReexported ? "@_exported public " : level
-        let head: String = "\(item.isSPI ? "@_spi(Generated) " : "")\(level)import "
+        let level = item.isReexported ? "@_exported public " : level
+        let head = "\(item.isSPI ? "@_spi(Generated) " : "")\(level)import "
         guard item.module == "Foundation", !item.isWhole else { return [head + item.module] }
         return [
             "#if canImport(FoundationEssentials)", "\(head)FoundationEssentials", "#else", "\(head)Foundation",
@@ -111,21 +111,21 @@ private struct Output {
     private mutating func add(_ type: TypeDeclaration) {
         lines(type.documentation)
         for attribute in type.attributes { line(attribute) }
-        let isExtension: Bool = type.keyword == .extension
+        let isExtension = type.keyword == .extension
         if !isExtension, type.keyword != .structure, type.keyword != .protocol, !type.members.isEmpty,
             access == .public || access == .package, isEnumerationWithCases(type)
         {
             line("@frozen")
         }
-        let inherits: String = type.inherits.isEmpty ? "" : ": \(type.inherits.joined(separator: ", "))"
-        let head: String = "\(isExtension ? "" : accessText)\(type.keyword.rawValue) \(type.name)\(inherits)"
+        let inherits = type.inherits.isEmpty ? "" : ": \(type.inherits.joined(separator: ", "))"
+        let head = "\(isExtension ? "" : accessText)\(type.keyword.rawValue) \(type.name)\(inherits)"
         guard !type.members.isEmpty else {
             line("\(head) {}")
             return
         }
         line("\(head) {")
         depth += 1
-        let outer: Bool = isInProtocol
+        let outer = isInProtocol
         isInProtocol = type.keyword == .protocol
         for member in type.members { add(member) }
         isInProtocol = outer
@@ -142,8 +142,8 @@ private struct Output {
     private mutating func add(_ property: PropertyDeclaration) {
         lines(property.documentation)
         for attribute in property.attributes { line(attribute) }
-        let level: String = property.access == .private ? "private " : isInProtocol ? "" : accessText
-        let head: String =
+        let level = property.access == .private ? "private " : isInProtocol ? "" : accessText
+        let head =
             "\(level)\(property.modifiers)\(property.isConstant ? "let" : "var") \(property.name): \(property.type)"
         if let accessors = property.accessors {
             add(.block(head, accessors))
@@ -168,13 +168,13 @@ private struct Output {
         case .standard: level = isInProtocol ? "" : accessText
         case .none, .fileprivate, .private: level = function.access.rawValue
         }
-        let parameters: [String] = function.parameters.map { (parameter: FunctionDeclaration.Parameter) in
+        let parameters = function.parameters.map { parameter in
             "\(parameter.label): \(parameter.type)\(parameter.defaultValue.map { " = \($0)" } ?? "")"
         }
-        let effects: String = function.effects.isEmpty ? "" : " \(function.effects)"
-        let tail: String = "\(effects)\(function.result.map { " -> \($0)" } ?? "")"
-        let start: String = "\(level)\(function.modifiers)\(function.name)("
-        let isLong: Bool =
+        let effects = function.effects.isEmpty ? "" : " \(function.effects)"
+        let tail = "\(effects)\(function.result.map { " -> \($0)" } ?? "")"
+        let start = "\(level)\(function.modifiers)\(function.name)("
+        let isLong =
             start.utf8.count + tail.utf8.count + parameters.reduce(depth * 4 + 4) { $0 + $1.utf8.count + 2 } > 120
         if isLong, !parameters.isEmpty {
             line(start)
@@ -189,7 +189,7 @@ private struct Output {
             }
             add(.block(")\(tail)", body))
         } else {
-            let head: String = "\(start)\(parameters.joined(separator: ", ")))\(tail)"
+            let head = "\(start)\(parameters.joined(separator: ", ")))\(tail)"
             guard let body = function.body else {
                 line(head)
                 return

@@ -46,13 +46,10 @@ public struct DocumentFilter: Hashable, Sendable {
         loadingReferencesWith load: DocumentLoader? = nil
     ) throws(Diagnostic) -> String {
         let source = SourceText(name: name, bytes: document)
-        var linker = DocumentLinker(
-            root: try DocumentParser.parse(source),
-            diagnostics: Diagnostics(source: source),
-            load: load
-        )
-        var root: DocumentNode = linker.link()
-        if let filter { root = try filter.apply(to: root, diagnostics: linker.diagnostics) }
+        let diagnostics = Diagnostics(source: source)
+        var linker = DocumentLinker(root: try DocumentParser.parse(source), diagnostics: diagnostics, load: load)
+        var root = linker.link()
+        if let filter { root = try filter.apply(to: root, diagnostics: diagnostics) }
         do {
             switch format {
             case .yaml: return try Yams.serialize(node: root.yaml, sortKeys: false)
@@ -126,7 +123,7 @@ public struct DocumentFilter: Hashable, Sendable {
         /// A path with the operations that are selected, `nil` when none is.
         func filtered(_ path: DocumentNode.Member, _ components: ComponentNodes) -> DocumentNode? {
             if paths.contains(path.key) { return path.value }
-            var item: DocumentNode = path.value
+            var item = path.value
             if let text = item["$ref"]?.string,
                 let name = Reference(text: text, position: item.position).componentName(in: .pathItems),
                 let target = components["pathItems", name]
@@ -233,7 +230,7 @@ private struct References {
     }
 
     private mutating func add(_ reference: String) {
-        let tokens: [Substring] = reference.split(separator: "/", omittingEmptySubsequences: false)
+        let tokens = reference.split(separator: "/", omittingEmptySubsequences: false)
         guard tokens.count >= 4, tokens[0] == "#", tokens[1] == "components" else { return }
         add(kind: String(tokens[2]), name: Reference.unescape(tokens[3]))
     }

@@ -21,14 +21,14 @@ struct DocumentLinker {
     }
 
     /// A value in a file.
-    private struct Place: Hashable {
+    private struct DocumentPointer: Hashable {
         var file: Int
         var tokens: [String]
     }
 
-    /// A place and how it is used.
+    /// A value in a document and how it is used.
     private struct Target: Hashable {
-        var place: Place
+        var pointer: DocumentPointer
         var kind: Kind
     }
 
@@ -39,13 +39,13 @@ struct DocumentLinker {
     }
 
     /// The places of schemas that give way to references, by the tokens that lead to them.
-    private final class PlaceTree {
+    private final class PointerTree {
         var name: String?
-        var children: [String: PlaceTree] = [:]
+        var children: [String: PointerTree] = [:]
     }
 
     private let load: DocumentLoader?
-    private(set) var diagnostics: Diagnostics
+    private let diagnostics: Diagnostics
     private var files: [File]
     private var fileIndices: [String: Int]
     /// Files that cannot be read, with the reason.
@@ -56,16 +56,16 @@ struct DocumentLinker {
     private var added: [(target: Target, name: String)] = []
     /// Components of the document that are nothing but a reference to what has no other name: it moves there.
     private var adopted: [Kind: [String: Target]] = [:]
-    private var moved: [Int: PlaceTree] = [:]
+    private var moved: [Int: PointerTree] = [:]
     /// The path items on the way to the one at work.
     private var inlining: Set<Target> = []
     /// The members of large objects by key.
-    private var memberIndices: [Place: [String: Int]] = [:]
+    private var memberIndices: [DocumentPointer: [String: Int]] = [:]
 
     init(root: DocumentNode, diagnostics: Diagnostics, load: DocumentLoader?) {
         self.load = load
         self.diagnostics = diagnostics
-        let path: String = DocumentLinker.normalized(diagnostics.sources.all[0].name)
+        let path = DocumentLinker.normalized(diagnostics.mainSource.name)
         files = [File(path: path, root: root)]
         fileIndices = [path: 0]
     }
@@ -80,8 +80,8 @@ struct DocumentLinker {
         adoptNames()
         // The first walk finds the places and names them, the second knows all of them from the beginning.
         _ = rewriteRoot()
-        for (target, name) in added where target.kind == .schemas { markMoved(target.place, as: name) }
-        for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.place, as: name) }
+        for (target, name) in added where target.kind == .schemas { markMoved(target.pointer, as: name) }
+        for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.pointer, as: name) }
         return rewriteRoot()
     }
 
@@ -113,41 +113,41 @@ struct DocumentLinker {
 
     /// Where a reference leads, following references that stand alone there; `nil` with a failure on record.
     private mutating func target(of text: String, at position: SourcePosition, in file: Int, _ kind: Kind) -> Target? {
-        var text: String = text
-        var file: Int = file
+        var text = text
+        var file = file
         var steps = 0
         while true {
-            guard let place = place(of: text, at: position, in: file) else { return nil }
-            guard let node = node(at: place, position, text) else { return nil }
-            if place.file == 0, isComponent(place, kind) { return Target(place: place, kind: kind) }
+            guard let pointer = pointer(of: text, at: position, in: file) else { return nil }
+            guard let node = node(at: pointer, position, text) else { return nil }
+            if pointer.file == 0, isComponent(pointer, kind) { return Target(pointer: pointer, kind: kind) }
             guard case .object(let members) = node.content, members.count == 1, members[0].key == "$ref",
                 let next = members[0].value.string
-            else { return Target(place: place, kind: kind) }
+            else { return Target(pointer: pointer, kind: kind) }
             steps += 1
             guard steps < 100 else {
                 fail("The reference '\(text)' leads back to itself.", at: position, "refer to a value")
                 return nil
             }
             text = next
-            file = place.file
+            file = pointer.file
         }
     }
 
-    private func isComponent(_ place: Place, _ kind: Kind) -> Bool {
-        place.tokens.count == 3 && place.tokens[0] == "components" && place.tokens[1] == kind.rawValue
+    private func isComponent(_ pointer: DocumentPointer, _ kind: Kind) -> Bool {
+        pointer.tokens.count == 3 && pointer.tokens[0] == "components" && pointer.tokens[1] == kind.rawValue
     }
 
-    private mutating func place(of text: String, at position: SourcePosition, in file: Int) -> Place? {
-        let parts: [Substring] = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        var file: Int = file
+    private mutating func pointer(of text: String, at position: SourcePosition, in file: Int) -> DocumentPointer? {
+        let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        var file = file
         if let path = parts.first, !path.isEmpty {
             guard let index = self.file(String(path), from: file, text, at: position) else { return nil }
             file = index
         }
-        guard parts.count == 2, !parts[1].isEmpty else { return Place(file: file, tokens: []) }
+        guard parts.count == 2, !parts[1].isEmpty else { return DocumentPointer(file: file, tokens: []) }
         guard parts[1].hasPrefix("/") else {
             if let tokens = DocumentLinker.anchor(Reference.unescape(parts[1]), in: files[file].root) {
-                return Place(file: file, tokens: tokens)
+                return DocumentPointer(file: file, tokens: tokens)
             }
             fail(
                 "The reference '\(text)' leads nowhere: no '$anchor' has that name.",
@@ -156,18 +156,19 @@ struct DocumentLinker {
             )
             return nil
         }
-        let tokens: [String] = parts[1].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        let tokens = parts[1].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
             .map(Reference.unescape)
-        return Place(file: file, tokens: tokens)
+        return DocumentPointer(file: file, tokens: tokens)
     }
 
-    private mutating func node(at place: Place, _ position: SourcePosition, _ text: String) -> DocumentNode? {
-        var node: DocumentNode = files[place.file].root
-        for (depth, token) in place.tokens.enumerated() {
+    private mutating func node(at pointer: DocumentPointer, _ position: SourcePosition, _ text: String) -> DocumentNode?
+    {
+        var node = files[pointer.file].root
+        for (depth, token) in pointer.tokens.enumerated() {
             var next: DocumentNode?
             switch node.content {
             case .object(let members) where members.count > 16:
-                let parent = Place(file: place.file, tokens: Array(place.tokens[..<depth]))
+                let parent = DocumentPointer(file: pointer.file, tokens: Array(pointer.tokens[..<depth]))
                 if memberIndices[parent] == nil {
                     memberIndices[parent] = Dictionary(
                         members.enumerated().map { ($0.element.key, $0.offset) },
@@ -211,9 +212,7 @@ struct DocumentLinker {
     }
 
     private mutating func fail(_ message: String, at position: SourcePosition, _ remedy: String) {
-        if diagnostics.failures[position] == nil {
-            diagnostics.failures[position] = diagnostics.error(message, at: position, remedy: remedy)
-        }
+        diagnostics.keep(diagnostics.error(message, at: position, remedy: remedy), ofReferenceAt: position)
     }
 
     // MARK: Files
@@ -235,8 +234,8 @@ struct DocumentLinker {
             )
             return nil
         }
-        let directory: Substring = files[file].path.lastIndex(of: "/").map { files[file].path[...$0] } ?? ""
-        let normalized: String = DocumentLinker.normalized(directory + Reference.unescape(path[...]))
+        let directory = files[file].path.lastIndex(of: "/").map { files[file].path[...$0] } ?? ""
+        let normalized = DocumentLinker.normalized(directory + Reference.unescape(path[...]))
         if let index = fileIndices[normalized] { return index }
         if unreadable[normalized] == nil {
             do {
@@ -245,7 +244,7 @@ struct DocumentLinker {
                 unreadable[normalized] = error
             }
         }
-        diagnostics.failures[position] = unreadable[normalized]
+        unreadable[normalized].map { diagnostics.keep($0, ofReferenceAt: position) }
         return nil
     }
 
@@ -267,8 +266,8 @@ struct DocumentLinker {
                 remedy: "paths are relative to the file that the reference stands in"
             )
         }
-        let source: SourceText = diagnostics.sources.add(name: path, bytes: bytes)
-        let root: DocumentNode = try DocumentParser.parse(source)
+        let source = diagnostics.addSource(name: path, bytes: bytes)
+        let root = try DocumentParser.parse(source)
         files.append(File(path: path, root: root))
         // Files that did not parse have a source and no root, so the two are counted apart.
         fileIndices[path] = files.count - 1
@@ -299,7 +298,7 @@ struct DocumentLinker {
                 guard case .object(let members) = member.value.content, members.count == 1,
                     members[0].key == "$ref", let text = members[0].value.string, !DocumentLinker.isNear(text),
                     let target = target(of: text, at: members[0].value.position, in: 0, kind),
-                    target.place.file != 0 || !isComponent(target.place, kind), names[target] == nil
+                    target.pointer.file != 0 || !isComponent(target.pointer, kind), names[target] == nil
                 else { continue }
                 names[target] = member.key
                 adopted[kind, default: [:]][member.key] = target
@@ -307,19 +306,19 @@ struct DocumentLinker {
         }
     }
 
-    /// The name of the component that a place becomes.
+    /// The name of the component that a value becomes.
     private mutating func name(of target: Target, at position: SourcePosition) -> String {
-        if target.place.file == 0, isComponent(target.place, target.kind) { return target.place.tokens[2] }
+        if target.pointer.file == 0, isComponent(target.pointer, target.kind) { return target.pointer.tokens[2] }
         if let name = names[target] { return name }
-        let stem: String =
-            files[target.place.file].path.split(separator: "/").last.map(DocumentLinker.stem) ?? "document"
-        var name: String = DocumentLinker.name(for: target.place.tokens) ?? stem
-        let wanted: String = name
-        if taken[target.kind]?.contains(name) == true, target.place.file != 0, !target.place.tokens.isEmpty {
+        let stem =
+            files[target.pointer.file].path.split(separator: "/").last.map(DocumentLinker.stem) ?? "document"
+        var name = DocumentLinker.name(for: target.pointer.tokens) ?? stem
+        let wanted = name
+        if taken[target.kind]?.contains(name) == true, target.pointer.file != 0, !target.pointer.tokens.isEmpty {
             name = "\(stem)_\(name)"
         }
         var number = 2
-        let base: String = name
+        let base = name
         while taken[target.kind]?.contains(name) == true {
             name = "\(base)_\(number)"
             number += 1
@@ -338,7 +337,7 @@ struct DocumentLinker {
 
     /// `pet` for `pet.yaml`.
     private static func stem(_ file: Substring) -> String {
-        var text: Substring = file
+        var text = file
         for suffix in [".yaml", ".yml", ".json"] where text.lowercased().hasSuffix(suffix) {
             text = text.dropLast(suffix.utf8.count)
             break
@@ -383,11 +382,11 @@ struct DocumentLinker {
         return result
     }
 
-    private mutating func markMoved(_ place: Place, as name: String) {
-        var tree: PlaceTree = moved[place.file] ?? PlaceTree()
-        moved[place.file] = tree
-        for token in place.tokens {
-            let child: PlaceTree = tree.children[token] ?? PlaceTree()
+    private mutating func markMoved(_ pointer: DocumentPointer, as name: String) {
+        var tree = moved[pointer.file] ?? PointerTree()
+        moved[pointer.file] = tree
+        for token in pointer.tokens {
+            let child = tree.children[token] ?? PointerTree()
             tree.children[token] = child
             tree = child
         }
@@ -397,7 +396,7 @@ struct DocumentLinker {
     // MARK: Rewriting
 
     private mutating func rewriteRoot() -> DocumentNode {
-        let root: DocumentNode = files[0].root
+        let root = files[0].root
         guard let members = root.members else { return root }
         let context = Context(file: 0, tree: moved[0])
         var result: [DocumentNode.Member] = []
@@ -412,7 +411,7 @@ struct DocumentLinker {
             default: result.append(member)
             }
         }
-        let extra: DocumentNode = addComponents(
+        let extra = addComponents(
             to: components.map { result[$0].value } ?? DocumentNode(content: .object([]), position: root.position)
         )
         if let components {
@@ -424,10 +423,10 @@ struct DocumentLinker {
     }
 
     private mutating func rewriteComponents(_ node: DocumentNode, _ context: Context) -> DocumentNode {
-        let context: Context = context.below("components")
+        let context = context.below("components")
         return mapMembers(of: node) { linker, member in
             guard let kind = Kind(rawValue: member.key) else { return member.value }
-            let inner: Context = context.below(member.key)
+            let inner = context.below(member.key)
             return linker.mapMembers(of: member.value) { linker, member in
                 if let target = linker.adopted[kind]?[member.key] { return linker.content(of: target) }
                 return linker.rewrite(member.value, as: kind, inner.below(member.key))
@@ -461,20 +460,20 @@ struct DocumentLinker {
         return DocumentNode(content: .object(members), position: node.position)
     }
 
-    /// A place's value, rewritten for the document it comes into.
+    /// The value of a pointer, rewritten for the document it comes into.
     private mutating func content(of target: Target) -> DocumentNode {
-        guard let node = node(at: target.place, SourcePosition(line: 1, column: 1), "") else {
+        guard let node = node(at: target.pointer, SourcePosition(line: 1, column: 1), "") else {
             return DocumentNode(content: .null, position: SourcePosition(line: 1, column: 1))
         }
-        var tree: PlaceTree? = moved[target.place.file]
-        for token in target.place.tokens { tree = tree?.children[token] }
-        return rewrite(node, as: target.kind, Context(file: target.place.file, tree: tree), isMoved: true)
+        var tree: PointerTree? = moved[target.pointer.file]
+        for token in target.pointer.tokens { tree = tree?.children[token] }
+        return rewrite(node, as: target.kind, Context(file: target.pointer.file, tree: tree), isMoved: true)
     }
 
     /// Where the walk is.
     private struct Context {
         var file: Int
-        var tree: PlaceTree?
+        var tree: PointerTree?
 
         func below(_ token: String) -> Context {
             guard let tree else { return self }
@@ -576,7 +575,7 @@ struct DocumentLinker {
             return node
         }
         if kind == .pathItems { return inlinePathItem(node, target, text, at: position) }
-        let name: String = name(of: target, at: position)
+        let name = name(of: target, at: position)
         return mapMembers(of: node) { _, member in
             guard member.key == "$ref" else { return member.value }
             return DocumentNode(content: .string(DocumentLinker.text(of: name, kind)), position: position)
@@ -585,7 +584,7 @@ struct DocumentLinker {
 
     /// The section of the components that a target stands in, where it is not the one of its use.
     private func otherKind(of target: Target) -> String? {
-        let tokens: [String] = target.place.tokens
+        let tokens = target.pointer.tokens
         guard tokens.count == 3, tokens[0] == "components", tokens[1] != target.kind.rawValue,
             Components.Kind(rawValue: tokens[1]) != nil
         else { return nil }
@@ -604,10 +603,10 @@ struct DocumentLinker {
             return node
         }
         defer { inlining.remove(target) }
-        let item: DocumentNode = content(of: target)
+        let item = content(of: target)
         guard let own = node.members, let members = item.members, item["$ref"] == nil else { return node }
-        let siblings: [DocumentNode.Member] = own.filter { $0.key != "$ref" }
-        let keys: Set<String> = Set(siblings.map(\.key))
+        let siblings = own.filter { $0.key != "$ref" }
+        let keys = Set(siblings.map(\.key))
         return DocumentNode(
             content: .object(siblings + members.filter { !keys.contains($0.key) }),
             position: node.position
@@ -620,7 +619,7 @@ struct DocumentLinker {
 
     private mutating func rewritePathItem(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
-            let inner: Context = context.below(member.key)
+            let inner = context.below(member.key)
             switch member.key {
             case "parameters": return linker.mapElements(of: member.value, as: .parameters, inner)
             case "additionalOperations":
@@ -636,7 +635,7 @@ struct DocumentLinker {
 
     private mutating func rewriteOperation(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
-            let inner: Context = context.below(member.key)
+            let inner = context.below(member.key)
             switch member.key {
             case "parameters": return linker.mapElements(of: member.value, as: .parameters, inner)
             case "requestBody": return linker.rewrite(member.value, as: .requestBodies, inner)
@@ -649,7 +648,7 @@ struct DocumentLinker {
     /// A parameter, header, request body or response: their keys mean the same in all of them.
     private mutating func rewriteValue(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
-            let inner: Context = context.below(member.key)
+            let inner = context.below(member.key)
             switch member.key {
             case "schema": return linker.rewrite(member.value, as: .schemas, inner)
             case "headers": return linker.mapMembers(of: member.value, as: .headers, inner)
@@ -664,7 +663,7 @@ struct DocumentLinker {
 
     private mutating func rewriteMediaType(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
-            let inner: Context = context.below(member.key)
+            let inner = context.below(member.key)
             switch member.key {
             case "schema", "itemSchema": return linker.rewrite(member.value, as: .schemas, inner)
             case "encoding":
@@ -678,7 +677,7 @@ struct DocumentLinker {
 
     private mutating func rewriteSchema(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
-            let inner: Context = context.below(member.key)
+            let inner = context.below(member.key)
             switch member.key {
             case "properties", "patternProperties", "dependentSchemas":
                 return linker.mapMembers(of: member.value, as: .schemas, inner)
@@ -698,9 +697,9 @@ struct DocumentLinker {
             guard member.key == "mapping" else { return member.value }
             return linker.mapMembers(of: member.value) { linker, member in
                 guard var text = member.value.string else { return member.value }
-                let position: SourcePosition = member.value.position
+                let position = member.value.position
                 if context.file == 0, DocumentLinker.isNear(text) { return member.value }
-                let own = Place(file: context.file, tokens: ["components", "schemas", text])
+                let own = DocumentPointer(file: context.file, tokens: ["components", "schemas", text])
                 if !text.contains("#") {
                     // A plain name means a component of the file it stands in before it means a file.
                     if linker.hasValue(at: own) {
@@ -713,15 +712,15 @@ struct DocumentLinker {
                 guard let target = linker.target(of: text, at: position, in: context.file, .schemas) else {
                     return member.value
                 }
-                let name: String = linker.name(of: target, at: position)
+                let name = linker.name(of: target, at: position)
                 return DocumentNode(content: .string(DocumentLinker.text(of: name, .schemas)), position: position)
             }
         }
     }
 
-    private func hasValue(at place: Place) -> Bool {
-        var node: DocumentNode = files[place.file].root
-        for token in place.tokens {
+    private func hasValue(at pointer: DocumentPointer) -> Bool {
+        var node = files[pointer.file].root
+        for token in pointer.tokens {
             guard let next = node[token] else { return false }
             node = next
         }

@@ -35,14 +35,14 @@ struct NameAssigner: Sendable {
         switch strategy {
         case .defensive:
             let base: [String] = [mediaType.type, mediaType.subtype]
-            let rest: [String] = mediaType.parameters.flatMap { [$0.name.lowercased(), $0.value.lowercased()] }
+            let rest = mediaType.parameters.flatMap { [$0.name.lowercased(), $0.value.lowercased()] }
             return (base + rest).map(DefensiveNaming.identifier).joined(separator: "_")
         case .idiomatic:
             let parts: [String] =
                 [mediaType.subtype] + mediaType.parameters.flatMap { [$0.name.lowercased(), $0.value.lowercased()] }
-            var name: String = IdiomaticNaming.identifier(mediaType.type, isType: false)
+            var name = IdiomaticNaming.identifier(mediaType.type, isType: false)
             for part in parts {
-                let member: String = IdiomaticNaming.identifier(part, isType: false)
+                let member = IdiomaticNaming.identifier(part, isType: false)
                 name += NameAssigner.withFirstLetterUppercased(member)
             }
             return name
@@ -82,7 +82,7 @@ enum DefensiveNaming {
         }
         var result = ""
         for (index, scalar) in name.unicodeScalars.enumerated() {
-            let category: Unicode.GeneralCategory = scalar.properties.generalCategory
+            let category = scalar.properties.generalCategory
             if scalar == "_" || category.isLetterOrMark || (index > 0 && category.isNumber) {
                 result.unicodeScalars.append(scalar)
             } else if category == .decimalNumber {
@@ -165,11 +165,11 @@ enum IdiomaticNaming {
     static func identifier(_ name: String, isType: Bool) -> String {
         guard !name.isEmpty else { return isType ? "_Empty_" : "_empty_" }
         let characters = Array(name)
-        let isAllUpper: Bool = !characters.contains(where: \.isLowercase)
+        let isAllUpper = !characters.contains(where: \.isLowercase)
         var result = ""
         var state: State = .lead
         for (index, character) in characters.enumerated() {
-            let isWordCharacter: Bool = character.isLetter || character.isNumber
+            let isWordCharacter = character.isLetter || character.isNumber
             switch state {
             case .lead:
                 if character == "_" {

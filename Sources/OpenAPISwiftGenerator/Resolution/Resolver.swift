@@ -5,21 +5,21 @@ struct Resolver {
     var unknownMembers: UnknownMembersRule
     /// The type that the schemas stand in; `nil` for types of the module itself.
     var namespace: String?
-    var diagnostics: Diagnostics
+    let diagnostics: Diagnostics
 
     /// Resolves a whole document; what contradicts itself is reported, and the result is then of no use.
-    mutating func resolve(_ document: OpenAPIDocument) -> ResolvedDocument {
-        let schemas: SchemaCatalog = resolveSchemas(document)
-        let parameters: [ResolvedComponent<Parameter>] = resolveComponents(
+    func resolve(_ document: OpenAPIDocument) -> ResolvedDocument {
+        let schemas = resolveSchemas(document)
+        let parameters = resolveComponents(
             document.components.parameters,
             .parameters
         )
-        let headers: [ResolvedComponent<Header>] = resolveComponents(document.components.headers, .headers)
-        let requestBodies: [ResolvedComponent<RequestBody>] = resolveComponents(
+        let headers = resolveComponents(document.components.headers, .headers)
+        let requestBodies = resolveComponents(
             document.components.requestBodies,
             .requestBodies
         )
-        let responses: [ResolvedComponent<Response>] = resolveComponents(document.components.responses, .responses)
+        let responses = resolveComponents(document.components.responses, .responses)
         var result = ResolvedDocument(
             title: document.title,
             servers: document.servers,
@@ -35,7 +35,7 @@ struct Resolver {
         return result
     }
 
-    private mutating func resolveSchemas(_ document: OpenAPIDocument) -> SchemaCatalog {
+    private func resolveSchemas(_ document: OpenAPIDocument) -> SchemaCatalog {
         var scope = NameScope(taken: NameScope.reserved)
         var entries: [SchemaCatalog.Entry] = []
         for (key, schema) in document.components.schemas.pairs {
@@ -56,16 +56,16 @@ struct Resolver {
         for key in unknownMembers.schemas.keys.sorted() where document.components.schemas[key] == nil {
             diagnostics.warn("'unknownMembers' of '\(key)' has no effect: there is no such schema.", at: nil)
         }
-        return SchemaCatalog(version: document.version, entries: entries, diagnostics: &diagnostics)
+        return SchemaCatalog(version: document.version, entries: entries, diagnostics: diagnostics)
     }
 
-    private mutating func claim(
+    private func claim(
         _ name: String,
         for documentName: String,
         in scope: inout NameScope,
         at position: SourcePosition?
     ) -> String {
-        let claimed: String = scope.claim(name)
+        let claimed = scope.claim(name)
         if claimed != name {
             diagnostics.note(
                 "'\(documentName)' is named '\(claimed)' because '\(name)' is taken.",
@@ -77,16 +77,16 @@ struct Resolver {
 
     // MARK: Components
 
-    private mutating func resolveComponents<Value>(
+    private func resolveComponents<Value>(
         _ components: OrderedMap<Referenced<Value>>,
         _ kind: Components.Kind
     ) -> [ResolvedComponent<Value>] {
         var scope = NameScope(taken: NameScope.reserved)
         var result: [ResolvedComponent<Value>] = []
         for (key, component) in components.pairs {
-            let swiftName: String = claim(names.typeName(key), for: key, in: &scope, at: nil)
+            let swiftName = claim(names.typeName(key), for: key, in: &scope, at: nil)
             do throws(Diagnostic) {
-                let value: Value = try follow(component, in: components, kind)
+                let value = try follow(component, in: components, kind)
                 result.append(ResolvedComponent(key: key, swiftName: swiftName, value: value))
             } catch {
                 diagnostics.report(error)
@@ -101,7 +101,7 @@ struct Resolver {
         in components: OrderedMap<Referenced<Value>>,
         _ kind: Components.Kind
     ) throws(Diagnostic) -> Value {
-        var current: Referenced<Value> = component
+        var current = component
         var steps = 0
         while true {
             switch current {
@@ -117,10 +117,9 @@ struct Resolver {
     }
 
     private func danglingReference(_ reference: Reference, _ kind: Components.Kind) -> Diagnostic {
-        if let failure = diagnostics.failures[reference.position] { return failure }
-        return diagnostics.error(
+        diagnostics.failure(
+            ofReferenceAt: reference.position,
             "The reference '\(reference.text)' leads nowhere in '#/components/\(kind.rawValue)'.",
-            at: reference.position,
             remedy: "add the component or correct the name"
         )
     }
@@ -162,7 +161,7 @@ struct Resolver {
 
     // MARK: Operations
 
-    private mutating func resolveOperations(_ document: OpenAPIDocument, with index: Index) -> [ResolvedOperation] {
+    private func resolveOperations(_ document: OpenAPIDocument, with index: Index) -> [ResolvedOperation] {
         var result: [ResolvedOperation] = []
         var scope = OperationScope()
         for path in document.paths {
@@ -185,7 +184,7 @@ struct Resolver {
         var identifiers: Set<String> = []
     }
 
-    private mutating func resolve(
+    private func resolve(
         _ operation: Operation,
         of path: Path,
         in scope: inout OperationScope,
@@ -198,8 +197,8 @@ struct Resolver {
                 remedy: "give each operation an operationId of its own"
             )
         }
-        let name: String = operation.documentName
-        let parameters: [Placed<Parameter>] = try mergeParameters(path, operation, with: index)
+        let name = operation.documentName
+        let parameters = try mergeParameters(path, operation, with: index)
         try checkPlaceholders(of: operation, parameters)
         var responses: [(status: ResponseStatus, response: Placed<Response>)] = []
         for (status, response) in operation.responses {
@@ -229,9 +228,9 @@ struct Resolver {
         var result: [Placed<Parameter>] = []
         for (parameters, isOwn) in [(path.parameters, false), (operation.parameters, true)] {
             for reference in parameters {
-                let parameter: Placed<Parameter> = try place(reference, index.parameters, .parameters)
-                let name: String = parameter.value.name
-                let location: Parameter.Location = parameter.value.location
+                let parameter = try place(reference, index.parameters, .parameters)
+                let name = parameter.value.name
+                let location = parameter.value.location
                 if isOwn { result.removeAll { $0.value.name == name && $0.value.location == location } }
                 result.append(parameter)
             }
@@ -241,7 +240,7 @@ struct Resolver {
 
     private func checkPlaceholders(of operation: Operation, _ parameters: [Placed<Parameter>]) throws(Diagnostic) {
         for name in PathTemplate(operation.path).names {
-            let isKnown: Bool = parameters.contains { $0.value.location == .path && $0.value.name == name }
+            let isKnown = parameters.contains { $0.value.location == .path && $0.value.name == name }
             guard isKnown else {
                 throw diagnostics.error(
                     "The path '\(operation.path)' has the placeholder '{\(name)}' but no such path parameter.",
@@ -255,13 +254,13 @@ struct Resolver {
     // MARK: Schemas outside the components
 
     /// Checks the schemas outside of the components, and gives them back.
-    private mutating func checkSchemas(of document: ResolvedDocument) -> [Schema] {
+    private func checkSchemas(of document: ResolvedDocument) -> [Schema] {
         let index = Index(of: document)
         var schemas: [Schema] = []
         schemas += document.parameters.flatMap { Resolver.schemas(of: $0.value) }
         schemas += document.headers.flatMap { Resolver.schemas(of: $0.value) }
-        var content: [MediaType] = document.requestBodies.flatMap(\.value.content)
-        var responses: [Response] = document.responses.map(\.value)
+        var content = document.requestBodies.flatMap(\.value.content)
+        var responses = document.responses.map(\.value)
         for operation in document.operations {
             for case .inline(let parameter) in operation.parameters { schemas += Resolver.schemas(of: parameter) }
             if case .inline(let body)? = operation.requestBody { content += body.content }
@@ -273,7 +272,7 @@ struct Resolver {
             content += response.content
         }
         schemas += content.compactMap(\.schema)
-        let headers: [[(name: String, header: Referenced<Header>)]] =
+        let headers =
             responses.map(\.headers) + content.flatMap { $0.encoding.pairs.map { $0.value.headers } }
         for group in headers {
             for (_, header) in group {
@@ -289,7 +288,7 @@ struct Resolver {
             }
         }
         for schema in schemas {
-            document.schemas.check(schema, diagnostics: &diagnostics)
+            document.schemas.check(schema, diagnostics: diagnostics)
         }
         return schemas
     }
@@ -315,7 +314,7 @@ struct PathTemplate {
 
     init(_ text: String) {
         var parts: [Part] = []
-        var rest: Substring = text[...]
+        var rest = text[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
             if open > rest.startIndex { parts.append(.literal(String(rest[..<open]))) }
             parts.append(.placeholder(String(rest[rest.index(after: open)..<close])))

@@ -14,7 +14,7 @@ struct SchemaCatalog: Sendable {
         var override: String?
         var unknownMembers: UnknownMembersStyle
         /// Declared under a name of its own, so that only callers are warned of its deprecated name.
-        var isHidden: Bool = false
+        var isHidden = false
 
         /// The name inside of the namespace that generated code uses.
         var typeName: String { isHidden ? "__\(swiftName)" : swiftName }
@@ -54,13 +54,13 @@ struct SchemaCatalog: Sendable {
     /// How many stored values the type of a component has, those of types inside of it included unless they are held in a box.
     private var weights: [String: Int] = [:]
 
-    init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: inout Diagnostics) {
+    init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: Diagnostics) {
         self.version = version
         self.entries = entries
         for (index, entry) in entries.enumerated() {
             indexByKey[entry.key] = index
         }
-        checkReferences(diagnostics: &diagnostics)
+        checkReferences(diagnostics: diagnostics)
         findUnsupported()
         findOtherThanObjects()
         var finder = CycleFinder(catalog: self, followsProperties: true)
@@ -116,7 +116,7 @@ struct SchemaCatalog: Sendable {
     }
 
     private func composition(_ members: [Schema], _ shape: ([Schema]) -> Shape) -> Shape {
-        let remaining: [Schema] = members.filter { !$0.isNull }
+        let remaining = members.filter { !$0.isNull }
         guard !remaining.isEmpty else { return .unsupported("a composition without members") }
         // `oneOf: [X, null]` says nothing but that X may be null.
         if remaining.count == 1, members.count > 1 { return self.shape(of: remaining[0]) }
@@ -138,7 +138,7 @@ struct SchemaCatalog: Sendable {
 
     private func integerShape(of schema: Schema) -> Shape {
         if let values = schema.enumeration {
-            let integers: [Int] = values.compactMap { (node: DocumentNode) -> Int? in
+            let integers = values.compactMap { (node: DocumentNode) -> Int? in
                 node.scalarText.flatMap { Int($0) }
             }
             if !integers.isEmpty { return .integerEnumeration(integers) }
@@ -164,7 +164,7 @@ struct SchemaCatalog: Sendable {
 
     /// The shape behind any chain of references.
     func resolvedShape(of schema: Schema) -> Shape {
-        var shape: Shape = self.shape(of: schema)
+        var shape = self.shape(of: schema)
         var seen: Set<String> = []
         while case .reference(let entry) = shape {
             guard seen.insert(entry.key).inserted else { return .scalar(.value) }
@@ -178,7 +178,7 @@ struct SchemaCatalog: Sendable {
 
     /// Whether `null` is allowed, by the schema itself or by what it refers to.
     func isNullable(_ schema: Schema) -> Bool {
-        var schema: Schema = schema
+        var schema = schema
         var seen: Set<String> = []
         while true {
             if allowsNull(schema) { return true }
@@ -333,7 +333,7 @@ struct SchemaCatalog: Sendable {
 
     /// The weight inside of another type.
     private func placedWeight(of schema: Schema) -> Int {
-        let weight: Int = weight(of: schema)
+        let weight = weight(of: schema)
         return weight > SchemaCatalog.heaviest ? 1 : weight
     }
 
@@ -341,7 +341,7 @@ struct SchemaCatalog: Sendable {
         switch shape(of: schema) {
         case .reference(let entry): return entry.override == nil ? weights[entry.key] ?? 1 : 1
         case .object:
-            var result: Int = schema.properties.reduce(0) { $0 + placedWeight(of: $1.schema) }
+            var result = schema.properties.reduce(0) { $0 + placedWeight(of: $1.schema) }
             switch schema.additionalProperties {
             case .allowed, .schema: result += 1
             case .unspecified, .forbidden: break
@@ -351,7 +351,7 @@ struct SchemaCatalog: Sendable {
             return members.reduce(0) { $0 + placedWeight(of: $1) }
         case .oneOf(let members):
             // Each member once: asked twice on every level, a deep nest would take as long as its depth doubles.
-            let weight: Int = members.reduce(0) { $0 + placedWeight(of: $1) }
+            let weight = members.reduce(0) { $0 + placedWeight(of: $1) }
             return weight > SchemaCatalog.heaviest ? 1 : weight + 1
         case .scalar, .array, .stringEnumeration, .integerEnumeration, .unsupported: return 1
         }
@@ -381,33 +381,32 @@ struct SchemaCatalog: Sendable {
 
     // MARK: References and cycles
 
-    private func checkReferences(diagnostics: inout Diagnostics) {
+    private func checkReferences(diagnostics: Diagnostics) {
         for entry in entries {
-            check(entry.schema, diagnostics: &diagnostics)
+            check(entry.schema, diagnostics: diagnostics)
         }
-        checkAliasChains(diagnostics: &diagnostics)
+        checkAliasChains(diagnostics: diagnostics)
     }
 
     /// Every reference inside a schema leads somewhere in this document.
-    func check(_ schema: Schema, diagnostics: inout Diagnostics) {
+    func check(_ schema: Schema, diagnostics: Diagnostics) {
         if let reference = schema.reference, entry(for: reference) == nil {
-            let failure: Diagnostic =
-                diagnostics.failures[reference.position]
-                ?? diagnostics.error(
+            diagnostics.report(
+                diagnostics.failure(
+                    ofReferenceAt: reference.position,
                     "The reference '\(reference.text)' leads nowhere.",
-                    at: reference.position,
                     remedy: "add the schema to '#/components/schemas' or correct the name"
                 )
-            diagnostics.report(failure)
+            )
         }
         for child in schema.children {
-            check(child, diagnostics: &diagnostics)
+            check(child, diagnostics: diagnostics)
         }
     }
 
     /// The component that an alias of this schema would be spelled with: behind a reference, or an array of references.
     private func aliasTarget(of schema: Schema) -> Entry? {
-        var schema: Schema = schema
+        var schema = schema
         while true {
             switch shape(of: schema) {
             case .reference(let entry): return entry
@@ -418,7 +417,7 @@ struct SchemaCatalog: Sendable {
     }
 
     /// No component is a reference that leads back to itself, nor an array of nothing but itself: no alias can say that.
-    private func checkAliasChains(diagnostics: inout Diagnostics) {
+    private func checkAliasChains(diagnostics: Diagnostics) {
         // The chain in which an entry was met first, by the index of that chain's first entry.
         var chains: [Int?] = Array(repeating: nil, count: entries.count)
         for start in entries.indices where chains[start] == nil {
@@ -495,7 +494,7 @@ private struct CycleFinder {
                 close(frame, parent: frames.last)
                 continue
             }
-            let target: String = frame.edges[frame.next]
+            let target = frame.edges[frame.next]
             frame.next += 1
             frames.append(frame)
             if index[target] == nil {
@@ -515,7 +514,7 @@ private struct CycleFinder {
     }
 
     private mutating func close(_ frame: Frame, parent: Frame?) {
-        let lowest: Int = low[frame.key] ?? 0
+        let lowest = low[frame.key] ?? 0
         if let parent { low[parent.key] = min(low[parent.key] ?? 0, lowest) }
         guard lowest == index[frame.key] else { return }
         var members: [String] = []

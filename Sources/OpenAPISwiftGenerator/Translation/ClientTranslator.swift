@@ -13,7 +13,7 @@ struct ClientTranslator {
         for operation in operations {
             declarations.append(coding(of: operation))
         }
-        let used: Set<String> = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
+        let used = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
         for (_, response) in components.responseParts.pairs
         where response.hasOwnType && used.contains(response.path) {
             declarations.append(decoder(of: response))
@@ -229,14 +229,14 @@ struct ClientTranslator {
                     body.append(.line("request.addPath(\(stringLiteral("{\(name)}")))"))
                     continue
                 }
-                let value: String = argument(field, "input.path.\(escaped(field.name))")
+                let value = argument(field, "input.path.\(escaped(field.name))")
                 body.append(.line("try request.addPath(parameter: \(value)\(field.isJSON ? ", style: .json" : ""))"))
             }
         }
         for field in operation.queryFields {
-            let value: String = argument(field, "input.query.\(escaped(field.name))")
+            let value = argument(field, "input.query.\(escaped(field.name))")
             if field.isQueryString {
-                let call: String = field.isJSON ? "setJSONQuery" : "setFormQuery"
+                let call = field.isJSON ? "setJSONQuery" : "setFormQuery"
                 body.append(.line("try request.\(call)(\(value)\(field.memberStyles))"))
             } else {
                 body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
@@ -246,7 +246,7 @@ struct ClientTranslator {
             body.append(.line(addHeader(field, of: "input.headers.\(escaped(field.name))", to: "request")))
         }
         for field in operation.cookieFields {
-            let value: String = argument(field, "input.cookies.\(escaped(field.name))")
+            let value = argument(field, "input.cookies.\(escaped(field.name))")
             body.append(.line("try request.addCookie(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
         }
         if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(input.headers.accept)")) }
@@ -275,7 +275,7 @@ struct ClientTranslator {
                 )
             ]
         }
-        var cases: [Statement] = requestBody.cases.map { (item: TranslatedBody.Case) in
+        var cases: [Statement] = requestBody.cases.map { item in
             .label(
                 "case .\(escaped(item.name))(let value)\(isRequired ? "" : "?"):",
                 [.line(OpenAPISwiftGenerator.setBody(item, of: "request"))]
@@ -303,7 +303,7 @@ struct ClientTranslator {
             case .default: last = result(response, statusCode)
             }
         }
-        let cases: [Statement] = exact + ranges
+        let cases = exact + ranges
         return .function(
             FunctionDeclaration(
                 access: .fileprivate,
@@ -413,7 +413,7 @@ func headerReads(_ fields: [TranslatedParameter], from message: String, as type:
         case (false, true): function = "header"
         case (false, false): function = "requiredHeader"
         }
-        let read: String = Snippets.call(
+        let read = Snippets.call(
             "try \(message).\(function)",
             [stringLiteral(field.key)] + (field.isJSON ? [] : [field.shape]),
             reading: field.type.unwrapped,
@@ -444,7 +444,7 @@ func bodyReads(_ body: TranslatedBody, from message: String) -> [Statement] {
     }
     var cases: [Statement] = []
     for (index, item) in body.cases.enumerated() {
-        let label: String = index + 1 < body.cases.count ? "case \(index):" : "default:"
+        let label = index + 1 < body.cases.count ? "case \(index):" : "default:"
         cases.append(.label(label, [.line("body = .\(escaped(item.name))(\(value(item)))")]))
     }
     return [

@@ -2,14 +2,14 @@
 struct OperationExtensions {
     let operations: [ResolvedOperation]
     let names: NameAssigner
-    var diagnostics: Diagnostics
+    let diagnostics: Diagnostics
 
     /// A table for each key; none for a key whose values have no common type.
-    mutating func tables(for keys: [String]) -> [Declaration] {
+    func tables(for keys: [String]) -> [Declaration] {
         var scope = NameScope()
-        return keys.compactMap { (key: String) in
+        return keys.compactMap { key in
             guard let (type, entries) = entries(of: key) else { return nil }
-            let name: String = key.hasPrefix("x-") ? String(key.dropFirst(2)) : key
+            let name = key.hasPrefix("x-") ? String(key.dropFirst(2)) : key
             return .property(
                 PropertyDeclaration(
                     documentation: "`\(key)` of the operations that have it, by their `id`.",
@@ -23,13 +23,13 @@ struct OperationExtensions {
         }
     }
 
-    private mutating func entries(of key: String) -> (type: String, entries: [String])? {
+    private func entries(of key: String) -> (type: String, entries: [String])? {
         var type: String?
         var entries: [String] = []
         for resolved in operations {
             guard let node = resolved.operation.extensions[key] else { continue }
             guard let value = OperationExtensions.literal(node), type == nil || type == value.type else {
-                let others: String = type.map { ", and others are \($0)" } ?? ""
+                let others = type.map { ", and others are \($0)" } ?? ""
                 diagnostics.warn(
                     "The extension '\(key)' is left out: this value is \(node.kindName)\(others).",
                     at: node.position,

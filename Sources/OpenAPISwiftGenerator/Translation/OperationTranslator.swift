@@ -2,8 +2,9 @@
 struct OperationTranslator {
     let document: ResolvedDocument
     let names: NameAssigner
-    /// Translates the schemas found on the way and collects all diagnostics.
-    var types: SchemaTranslator
+    /// Translates the schemas found on the way.
+    let types: SchemaTranslator
+    let diagnostics: Diagnostics
 
     /// Components of kinds other than schema.
     struct TranslatedComponents: Sendable {
@@ -38,6 +39,7 @@ struct OperationTranslator {
         self.document = document
         self.names = names
         self.types = types
+        diagnostics = types.diagnostics
     }
 
     // MARK: Components
@@ -47,36 +49,36 @@ struct OperationTranslator {
         translateHeaders()
         translateMultipartComponents()
         for component in document.requestBodies {
-            var place = SchemaTranslator.Place(
+            var parent = DeclarationScope(
                 path: "Components.RequestBodies",
-                scope: NameScope(taken: Set(document.requestBodies.map(\.swiftName)))
+                names: NameScope(taken: Set(document.requestBodies.map(\.swiftName)))
             )
-            let content: [MediaType] = component.value.content
-            guard let body = translateBody(content, named: component.swiftName, in: &place) else { continue }
+            let content = component.value.content
+            guard let body = translateBody(content, named: component.swiftName, in: &parent) else { continue }
             components.bodies[component.key] = body
-            components.requestBodies += place.declarations
+            components.requestBodies += parent.declarations
         }
         for component in document.responses {
-            var place = SchemaTranslator.Place(
+            var parent = DeclarationScope(
                 path: "Components.Responses",
-                scope: NameScope(taken: Set(document.responses.map(\.swiftName)))
+                names: NameScope(taken: Set(document.responses.map(\.swiftName)))
             )
-            let model: TranslatedResponse = translate(
+            let model = translate(
                 component.value,
                 status: .default,
                 named: component.swiftName,
                 isComponent: true,
-                in: &place
+                in: &parent
             )
             components.responseParts[component.key] = model
-            components.responses += place.declarations
+            components.responses += parent.declarations
         }
     }
 
     private mutating func translateParameters() {
-        var place = SchemaTranslator.Place(
+        var parent = DeclarationScope(
             path: "Components.Parameters",
-            scope: NameScope(taken: Set(document.parameters.map(\.swiftName)))
+            names: NameScope(taken: Set(document.parameters.map(\.swiftName)))
         )
         for component in document.parameters {
             guard let schema = schema(of: component.value, foundIn: "Components.Parameters.\(component.swiftName)"),
@@ -84,18 +86,18 @@ struct OperationTranslator {
                     of: schema,
                     named: component.swiftName,
                     documentation: component.value.documentation,
-                    in: &place
+                    in: &parent
                 )
             else { continue }
             components.parameterTypes[component.key] = type
         }
-        components.parameters = place.declarations
+        components.parameters = parent.declarations
     }
 
     private mutating func translateHeaders() {
-        var place = SchemaTranslator.Place(
+        var parent = DeclarationScope(
             path: "Components.Headers",
-            scope: NameScope(taken: Set(document.headers.map(\.swiftName)))
+            names: NameScope(taken: Set(document.headers.map(\.swiftName)))
         )
         for component in document.headers {
             let schema: Schema? = component.value.schema ?? component.value.content.first?.schema
@@ -104,12 +106,12 @@ struct OperationTranslator {
                     of: schema,
                     named: component.swiftName,
                     documentation: component.value.documentation,
-                    in: &place
+                    in: &parent
                 )
             else { continue }
             components.headerTypes[component.key] = type
         }
-        components.headers = place.declarations
+        components.headers = parent.declarations
     }
 
     /// Declares a component's type under its own name: an alias where the schema needs no type.
@@ -117,22 +119,22 @@ struct OperationTranslator {
         of schema: Schema,
         named name: String,
         documentation: String?,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> SwiftType? {
-        let full: String = "\(place.path).\(name)"
+        let full = "\(parent.path).\(name)"
         if let type = types.simpleType(of: schema), types.schemas.unsupportedReason(of: schema) == nil {
-            place.declarations.append(.alias(documentation: documentation, name: name, target: type.text))
+            parent.declarations.append(.alias(documentation: documentation, name: name, target: type.text))
             return type.needsClosure || type == .body ? .alias(full, type) : .named(full)
         }
         // The name is this component's own, so it may be claimed once more.
-        var inner = SchemaTranslator.Place(path: place.path)
-        let type: SwiftType? = types.type(of: schema, named: name, in: &inner)
-        place.declarations += inner.declarations
+        var inner = DeclarationScope(path: parent.path)
+        let type = types.type(of: schema, named: name, in: &inner)
+        parent.declarations += inner.declarations
         return type
     }
 
     private mutating func schema(of parameter: Parameter, foundIn: String) -> Schema? {
-        let isQueryString: Bool = parameter.location == .querystring
+        let isQueryString = parameter.location == .querystring
         if let schema = parameter.schema, !isQueryString { return schema }
         guard let content = parameter.content.first else {
             if !isQueryString { return Schema(position: parameter.position, kinds: [.string]) }
@@ -151,7 +153,7 @@ struct OperationTranslator {
     }
 
     private mutating func leaveOut(_ parameter: Parameter, _ reason: String, foundIn: String) {
-        types.diagnostics.warn(
+        diagnostics.warn(
             "The \(parameter.location.rawValue) parameter '\(parameter.name)' is left out: \(reason)",
             at: parameter.position,
             foundIn: foundIn
@@ -161,45 +163,45 @@ struct OperationTranslator {
     // MARK: Operations
 
     mutating func translate(_ resolved: ResolvedOperation) -> TranslatedOperation {
-        let path: String = "Operations.\(resolved.typeName)"
-        let inputPath: String = "\(path).Input"
-        var pathPlace = SchemaTranslator.Place(path: "\(inputPath).Path")
-        var queryPlace = SchemaTranslator.Place(path: "\(inputPath).Query")
-        var headerPlace = SchemaTranslator.Place(path: "\(inputPath).Headers")
-        var cookiePlace = SchemaTranslator.Place(path: "\(inputPath).Cookies")
-        let parameters: [Placed<Parameter>] = parameters(of: resolved)
-        let pathFields: [TranslatedParameter] = fields(of: parameters, at: .path, in: &pathPlace)
-        var queryFields: [TranslatedParameter] = fields(of: parameters, at: .query, in: &queryPlace)
-        queryFields += fields(of: parameters, at: .querystring, in: &queryPlace)
-        let headerFields: [TranslatedParameter] = fields(of: parameters, at: .header, in: &headerPlace)
-        let cookieFields: [TranslatedParameter] = fields(of: parameters, at: .cookie, in: &cookiePlace)
+        let path = "Operations.\(resolved.typeName)"
+        let inputPath = "\(path).Input"
+        var pathScope = DeclarationScope(path: "\(inputPath).Path")
+        var queryScope = DeclarationScope(path: "\(inputPath).Query")
+        var headerScope = DeclarationScope(path: "\(inputPath).Headers")
+        var cookieScope = DeclarationScope(path: "\(inputPath).Cookies")
+        let parameters = parameters(of: resolved)
+        let pathFields = fields(of: parameters, at: .path, in: &pathScope)
+        var queryFields = fields(of: parameters, at: .query, in: &queryScope)
+        queryFields += fields(of: parameters, at: .querystring, in: &queryScope)
+        let headerFields = fields(of: parameters, at: .header, in: &headerScope)
+        let cookieFields = fields(of: parameters, at: .cookie, in: &cookieScope)
 
-        var inputPlace = SchemaTranslator.Place(path: inputPath)
-        let body: TranslatedBody? = requestBody(of: resolved, in: &inputPlace)
+        var inputScope = DeclarationScope(path: inputPath)
+        let body = requestBody(of: resolved, in: &inputScope)
         let isBodyRequired: Bool = resolved.requestBody?.value.isRequired ?? false
 
-        var outputPlace = SchemaTranslator.Place(path: "\(path).Output")
+        var outputScope = DeclarationScope(path: "\(path).Output")
         var responses: [TranslatedResponse] = []
         for (status, response) in resolved.responses {
-            responses.append(translate(response, status: status, in: &outputPlace))
+            responses.append(translate(response, status: status, in: &outputScope))
         }
-        let acceptable: [(name: String, mediaType: String)] = acceptableTypes(of: responses)
+        let acceptable = acceptableTypes(of: responses)
 
         var input = InputDeclaration(path: path)
-        input.addGroup("path", "Path", fields: pathFields, nested: pathPlace.declarations, sharing: &shared)
-        input.addGroup("query", "Query", fields: queryFields, nested: queryPlace.declarations, sharing: &shared)
+        input.addGroup("path", "Path", fields: pathFields, nested: pathScope.declarations, sharing: &shared)
+        input.addGroup("query", "Query", fields: queryFields, nested: queryScope.declarations, sharing: &shared)
         input.addGroup(
             "headers",
             "Headers",
             fields: headerFields,
-            nested: headerPlace.declarations,
+            nested: headerScope.declarations,
             accept: acceptable.isEmpty
                 ? nil
                 : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType",
             sharing: &shared
         )
-        input.addGroup("cookies", "Cookies", fields: cookieFields, nested: cookiePlace.declarations, sharing: &shared)
-        input.addBody(body, isRequired: isBodyRequired, nested: inputPlace.declarations)
+        input.addGroup("cookies", "Cookies", fields: cookieFields, nested: cookieScope.declarations, sharing: &shared)
+        input.addBody(body, isRequired: isBodyRequired, nested: inputScope.declarations)
 
         var members: [Declaration] = [
             .property(
@@ -211,7 +213,7 @@ struct OperationTranslator {
                 )
             ),
             input.declaration,
-            OutputDeclaration(responses: responses).declaration(nested: outputPlace.declarations),
+            OutputDeclaration(responses: responses).declaration(nested: outputScope.declarations),
         ]
         if isOnlyJSON(acceptable) {
             members.append(
@@ -222,8 +224,8 @@ struct OperationTranslator {
                 )
             )
         } else if !acceptable.isEmpty {
-            let key: [String] = acceptable.flatMap { [$0.name, $0.mediaType] }
-            let first: String? = shared.first("accept \(key)", at: "\(path).AcceptableContentType")
+            let key = acceptable.flatMap { [$0.name, $0.mediaType] }
+            let first = shared.first("accept \(key)", at: "\(path).AcceptableContentType")
             members.append(
                 first.map { .alias(documentation: nil, name: "AcceptableContentType", target: $0) }
                     ?? acceptableDeclaration(acceptable)
@@ -263,8 +265,8 @@ struct OperationTranslator {
 
     /// The parameters, of which one that is the whole query stands beside none of the query.
     private mutating func parameters(of resolved: ResolvedOperation) -> [Placed<Parameter>] {
-        var hasQuery: Bool = resolved.parameters.contains { $0.value.location == .query }
-        return resolved.parameters.filter { (parameter: Placed<Parameter>) in
+        var hasQuery = resolved.parameters.contains { $0.value.location == .query }
+        return resolved.parameters.filter { parameter in
             guard parameter.value.location == .querystring else { return true }
             if hasQuery {
                 let reason = "a query string stands alone, without other parameters of the query."
@@ -280,28 +282,28 @@ struct OperationTranslator {
     private mutating func fields(
         of parameters: [Placed<Parameter>],
         at location: Parameter.Location,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> [TranslatedParameter] {
         var scope = NameScope(taken: location == .header ? [names.memberName("accept")] : [])
         var result: [TranslatedParameter] = []
         for parameter in parameters where parameter.value.location == location {
-            let value: Parameter = parameter.value
+            let value = parameter.value
             if location == .header, ["accept", "content-type", "authorization"].contains(value.name.lowercased()) {
                 continue
             }
-            guard let schema = schema(of: value, foundIn: place.path),
-                let style = style(of: value, schema, foundIn: place.path)
+            guard let schema = schema(of: value, foundIn: parent.path),
+                let style = style(of: value, schema, foundIn: parent.path)
             else { continue }
             let form: MediaType? = style.name == "form" && location == .querystring ? value.content.first : nil
-            let isJSON: Bool = style.name == "json"
+            let isJSON = style.name == "json"
             let type: SwiftType?
             switch parameter {
             case .component(let component): type = components.parameterTypes[component.key]
             case .inline:
-                type = types.type(of: schema, named: "\(names.typeName(value.name))Payload", in: &place)
+                type = types.type(of: schema, named: "\(names.typeName(value.name))Payload", in: &parent)
             }
             guard let type, type.unwrapped != .body else { continue }
-            let isRequired: Bool = value.isRequired || location == .path
+            let isRequired = value.isRequired || location == .path
             let members: (shape: String, styles: String) = form.map { formShape(of: $0) } ?? ("", "")
             result.append(
                 TranslatedParameter(
@@ -333,8 +335,8 @@ struct OperationTranslator {
         }
         if parameter.schema == nil, !parameter.content.isEmpty { return ("json", false) }
         let standard: String = [.query, .cookie].contains(parameter.location) ? "form" : "simple"
-        let name: String = parameter.style ?? standard
-        let explode: Bool = parameter.explode ?? ["form", "deepObject", "cookie"].contains(name)
+        let name = parameter.style ?? standard
+        let explode = parameter.explode ?? ["form", "deepObject", "cookie"].contains(name)
         switch (parameter.location, name) {
         case (.path, "simple"): return (name, false)
         case (.query, "form"): return (name, explode)
@@ -373,7 +375,7 @@ struct OperationTranslator {
             } else if members.count > 1, let shape = MembersShape(merging: members, depth: depth, self) {
                 return shape.source
             }
-            let shapes: [String] = members.map { shape(of: $0, depth: depth + 1) }
+            let shapes = members.map { shape(of: $0, depth: depth + 1) }
             return shapes.count == 1 ? shapes[0] : ".choice([\(shapes.joined(separator: ", "))])"
         case .unsupported: return ".any"
         }
@@ -405,7 +407,7 @@ struct OperationTranslator {
         private mutating func addAll(_ schemas: [Schema], depth: Int, _ translator: OperationTranslator) -> Bool {
             guard depth < 6 else { return false }
             for schema in schemas {
-                var schema: Schema = schema
+                var schema = schema
                 var seen: Set<String> = []
                 while case .reference(let entry) = translator.types.schemas.shape(of: schema) {
                     guard entry.override == nil, seen.insert(entry.key).inserted else { return false }
@@ -423,7 +425,7 @@ struct OperationTranslator {
 
         private mutating func add(_ schema: Schema, depth: Int, _ translator: OperationTranslator) {
             for property in schema.properties where !members.contains(where: { $0.name == property.name }) {
-                var shape: String = translator.shape(of: property.schema, depth: depth + 1)
+                var shape = translator.shape(of: property.schema, depth: depth + 1)
                 if jsonMembers.contains(property.name) {
                     shape = ".json"
                 } else if schema.required.contains(property.name), shape.hasPrefix(".array(") {
@@ -440,7 +442,7 @@ struct OperationTranslator {
         }
 
         var source: String {
-            let list: String = members.map { "\(stringLiteral($0.name)): \($0.shape)" }.joined(separator: ", ")
+            let list = members.map { "\(stringLiteral($0.name)): \($0.shape)" }.joined(separator: ", ")
             return ".object([\(list.isEmpty ? ":" : list)], additional: \(additional))"
         }
     }
@@ -472,18 +474,18 @@ struct OperationTranslator {
                 "\(stringLiteral(name)): OpenAPISwiftRuntime.FormMemberStyle(.\(style), explode: \(explode))"
             )
         }
-        let list: String = styles.isEmpty ? "" : ", styles: [\(styles.joined(separator: ", "))]"
+        let list = styles.isEmpty ? "" : ", styles: [\(styles.joined(separator: ", "))]"
         let members = MembersShape(merging: [schema], depth: 0, jsonMembers: jsonMembers, self)
         return (members?.source ?? shape(of: schema), list)
     }
 
     private mutating func requestBody(
         of resolved: ResolvedOperation,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedBody? {
         switch resolved.requestBody {
         case .component(let component)?: return components.bodies[component.key]
-        case .inline(let body)?: return translateBody(body.content, named: "Body", in: &place)
+        case .inline(let body)?: return translateBody(body.content, named: "Body", in: &parent)
         case nil: return nil
         }
     }
@@ -497,11 +499,11 @@ struct OperationTranslator {
         path: String,
         prefix: String,
         isResponse: Bool,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedBody? {
         guard content.count == 1, let mediaType = MediaTypeName(content[0].name), mediaType.coding == .json,
             names.contentName(mediaType) == "json",
-            let type = jsonType(of: content[0].schema, prefix: prefix, isResponse: isResponse, in: &place)
+            let type = jsonType(of: content[0].schema, prefix: prefix, isResponse: isResponse, in: &parent)
         else { return nil }
         let item = TranslatedBody.Case(
             name: "json",
@@ -510,7 +512,7 @@ struct OperationTranslator {
             coding: .json,
             type: type
         )
-        let isForeign: Bool = type.isOptional || content[0].schema.map(types.isForeign) == true
+        let isForeign = type.isOptional || content[0].schema.map(types.isForeign) == true
         return TranslatedBody(
             path: path,
             cases: [item],
@@ -523,23 +525,23 @@ struct OperationTranslator {
         of schema: Schema?,
         prefix: String,
         isResponse: Bool,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> SwiftType? {
         guard let schema else { return .value }
         guard types.schemas.unsupportedReason(of: schema) == nil else { return nil }
-        let isNullable: Bool = isResponse && isNullableInline(schema)
+        let isNullable = isResponse && isNullableInline(schema)
         if let type = types.simpleType(of: schema) {
             if type.needsClosure || isStream(type) { return nil }
             return isNullable ? type.asOptional : type
         }
         // The runtime's `jsonPayload` is the value, which callers know as the type without its `?`.
         guard !isNullable else { return nil }
-        let name: String = "\(names.typeName("json"))Payload"
+        let name = "\(names.typeName("json"))Payload"
         guard name == "JsonPayload" || name == "jsonPayload" else { return nil }
         switch types.schemas.shape(of: schema) {
         case .reference, .scalar, .array, .unsupported: return nil
         case .object, .stringEnumeration, .integerEnumeration, .allOf, .anyOf, .oneOf:
-            return types.type(of: schema, named: "\(prefix)JsonPayload", in: &place)
+            return types.type(of: schema, named: "\(prefix)JsonPayload", in: &parent)
         }
     }
 
@@ -555,17 +557,17 @@ struct OperationTranslator {
         _ content: [MediaType],
         named name: String,
         isResponse: Bool = false,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedBody? {
-        let path: String = "\(place.path).\(name)"
-        if let body = jsonBody(of: content, path: path, prefix: name, isResponse: isResponse, in: &place) {
-            let target: String = "OpenAPISwiftRuntime.JSONBody<\(body.cases[0].type.text)>"
-            place.declarations.append(
+        let path = "\(parent.path).\(name)"
+        if let body = jsonBody(of: content, path: path, prefix: name, isResponse: isResponse, in: &parent) {
+            let target = "OpenAPISwiftRuntime.JSONBody<\(body.cases[0].type.text)>"
+            parent.declarations.append(
                 .alias(documentation: nil, name: name, target: target, conformancesOf: body.conformances)
             )
             return body
         }
-        return translate(content, named: name, isResponse: isResponse, in: &place)
+        return translate(content, named: name, isResponse: isResponse, in: &parent)
     }
 
     /// Declares the enum of a body. `nil` when no media type is supported.
@@ -573,10 +575,10 @@ struct OperationTranslator {
         _ content: [MediaType],
         named name: String,
         isResponse: Bool,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedBody? {
-        let path: String = "\(place.path).\(name)"
-        var inner = SchemaTranslator.Place(path: path)
+        let path = "\(parent.path).\(name)"
+        var inner = DeclarationScope(path: path)
         var scope = NameScope()
         var cases: [TranslatedBody.Case] = []
         for item in content {
@@ -586,8 +588,8 @@ struct OperationTranslator {
             switch mediaType.coding {
             case .json:
                 if let schema = item.schema {
-                    let hint: String = "\(names.typeName(names.contentName(mediaType)))Payload"
-                    let value: SwiftType? = types.type(of: schema, named: hint, in: &inner)
+                    let hint = "\(names.typeName(names.contentName(mediaType)))Payload"
+                    let value = types.type(of: schema, named: hint, in: &inner)
                     type = isResponse && isNullableInline(schema) ? value?.asOptional : value
                 } else {
                     type = .value
@@ -616,11 +618,11 @@ struct OperationTranslator {
         }
         guard !cases.isEmpty else { return nil }
         let model = TranslatedBody(path: path, cases: cases)
-        let key: [String] = cases.flatMap { [$0.name, $0.contentType, $0.type.text] }
+        let key = cases.flatMap { [$0.name, $0.contentType, $0.type.text] }
         if inner.declarations.isEmpty, let first = shared.first("body \(key)", at: path) {
-            place.declarations.append(.alias(documentation: nil, name: name, target: first))
+            parent.declarations.append(.alias(documentation: nil, name: name, target: first))
         } else {
-            place.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
+            parent.declarations.append(bodyDeclaration(model, named: name, nested: inner.declarations))
         }
         return model
     }
@@ -629,18 +631,18 @@ struct OperationTranslator {
     private mutating func formType(
         of item: MediaType,
         named name: String,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> SwiftType? {
         guard let schema = item.schema, types.schemas.isObjectLike(schema) else {
-            types.diagnostics.warn(
+            diagnostics.warn(
                 "The media type '\(item.name)' is left out: a form needs the schema of an object.",
                 at: item.position,
                 remedy: "describe the members of the form as an object's properties",
-                foundIn: place.path
+                foundIn: parent.path
             )
             return nil
         }
-        return types.type(of: schema, named: "\(names.typeName(name))Payload", in: &place)
+        return types.type(of: schema, named: "\(names.typeName(name))Payload", in: &parent)
     }
 
     func isStream(_ type: SwiftType) -> Bool {
@@ -652,7 +654,7 @@ struct OperationTranslator {
     }
 
     private func bodyDeclaration(_ body: TranslatedBody, named name: String, nested: [Declaration]) -> Declaration {
-        var members: [Declaration] = nested
+        var members = nested
         for item in body.cases {
             members.append(
                 .enumCase(documentation: "`\(item.contentType)`", text: "\(escaped(item.name))(\(item.type.text))")
@@ -698,7 +700,7 @@ struct OperationTranslator {
     private mutating func translate(
         _ response: Placed<Response>,
         status: ResponseStatus,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedResponse {
         switch response {
         case .component(let component):
@@ -708,7 +710,7 @@ struct OperationTranslator {
                     status: status,
                     named: StatusNames.typeName(status),
                     isComponent: false,
-                    in: &place
+                    in: &parent
                 )
             }
             model.status = status
@@ -720,7 +722,7 @@ struct OperationTranslator {
                 status: status,
                 named: StatusNames.typeName(status),
                 isComponent: false,
-                in: &place
+                in: &parent
             )
         }
     }
@@ -730,11 +732,11 @@ struct OperationTranslator {
         status: ResponseStatus,
         named name: String,
         isComponent: Bool,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedResponse {
-        var inner = SchemaTranslator.Place(path: "\(place.path).\(escaped(name))")
-        var headerPlace = SchemaTranslator.Place(path: "\(inner.path).Headers")
-        let headers: [TranslatedParameter] = self.headers(response.headers, of: "response", in: &headerPlace)
+        var inner = DeclarationScope(path: "\(parent.path).\(escaped(name))")
+        var headerScope = DeclarationScope(path: "\(inner.path).Headers")
+        let headers = self.headers(response.headers, of: "response", in: &headerScope)
         var body: TranslatedBody?
         // The runtime's type, where one serves.
         var target: String?
@@ -744,7 +746,7 @@ struct OperationTranslator {
                 path: "\(inner.path).Body",
                 prefix: name,
                 isResponse: true,
-                in: &place
+                in: &parent
             )
         {
             body = json
@@ -763,7 +765,7 @@ struct OperationTranslator {
             documentation: response.documentation
         )
         if let target {
-            place.declarations.append(
+            parent.declarations.append(
                 .alias(
                     documentation: isComponent ? response.documentation : nil,
                     name: escaped(name),
@@ -779,8 +781,8 @@ struct OperationTranslator {
         )
         structure.addHeaders(
             headers,
-            nested: headerPlace.declarations,
-            path: headerPlace.path,
+            nested: headerScope.declarations,
+            path: headerScope.path,
             of: "response",
             sharing: &shared
         )
@@ -790,7 +792,7 @@ struct OperationTranslator {
                 StructDeclaration.Field(name: "body", type: body.path, documentation: "The response's body.")
             )
         }
-        place.declarations.append(structure.declaration)
+        parent.declarations.append(structure.declaration)
         return model
     }
 
@@ -798,7 +800,7 @@ struct OperationTranslator {
     mutating func headers(
         _ headers: [(name: String, header: Referenced<Header>)],
         of owner: String,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> [TranslatedParameter] {
         var scope = NameScope()
         var result: [TranslatedParameter] = []
@@ -816,29 +818,29 @@ struct OperationTranslator {
                 type = components.headerTypes[name]
             }
             guard header.style == nil || header.style == "simple", header.explode != true else {
-                types.diagnostics.warn(
+                diagnostics.warn(
                     "The \(owner) header '\(key)' is left out: only style 'simple' without explode is supported.",
                     at: header.position,
-                    foundIn: place.path
+                    foundIn: parent.path
                 )
                 continue
             }
             let isJSON: Bool = header.content.first.flatMap { MediaTypeName($0.name) }?.coding == .json
             guard header.content.isEmpty || isJSON else {
-                types.diagnostics.warn(
+                diagnostics.warn(
                     "The \(owner) header '\(key)' is left out: its content type is not supported.",
                     at: header.position,
-                    foundIn: place.path
+                    foundIn: parent.path
                 )
                 continue
             }
             let schema: Schema =
                 header.schema ?? header.content.first?.schema ?? Schema(position: header.position, kinds: [.string])
             if type == nil {
-                type = types.type(of: schema, named: "\(names.typeName(key))Payload", in: &place)
+                type = types.type(of: schema, named: "\(names.typeName(key))Payload", in: &parent)
             }
             guard let type, !isStream(type) else { continue }
-            let isOptional: Bool = !header.isRequired || types.schemas.isNullable(schema)
+            let isOptional = !header.isRequired || types.schemas.isNullable(schema)
             result.append(
                 TranslatedParameter(
                     key: key,
@@ -875,16 +877,16 @@ struct OperationTranslator {
     }
 
     private func acceptableDeclaration(_ types: [(name: String, mediaType: String)]) -> Declaration {
-        var members: [Declaration] = types.map { (name: String, mediaType: String) in
+        var members: [Declaration] = types.map { name, mediaType in
             .enumCase(documentation: nil, text: escaped(name))
         }
         members.append(.enumCase(documentation: nil, text: "other(Swift.String)"))
         let fromText: [Statement] =
-            types.map { (name: String, mediaType: String) in
+            types.map { name, mediaType in
                 .label("case \(stringLiteral(mediaType)):", [.line("self = .\(escaped(name))")])
             } + [.label("default:", [.line("self = .other(rawValue)")])]
         let toText: [Statement] =
-            types.map { (name: String, mediaType: String) in
+            types.map { name, mediaType in
                 .label("case .\(escaped(name)):", [.line("return \(stringLiteral(mediaType))")])
             } + [.label("case .other(let text):", [.line("return text")])]
         members.append(
@@ -901,7 +903,7 @@ struct OperationTranslator {
                 PropertyDeclaration(name: "rawValue", type: "Swift.String", body: [.block("switch self", toText)])
             )
         )
-        let all: [String] = types.map { ".\(escaped($0.name))" }
+        let all = types.map { ".\(escaped($0.name))" }
         members.append(
             .property(
                 PropertyDeclaration(

@@ -1,3 +1,22 @@
+/// Where types are being declared: a type's full name, the names taken in it, and the declarations so far.
+struct DeclarationScope {
+    /// `Components.Schemas` for instance; empty where types of the module itself are declared.
+    var path: String
+    var names: NameScope
+    var declarations: [Declaration] = []
+    /// The key of the component schema around, where there is one.
+    var owner: String?
+
+    init(path: String, names: NameScope = NameScope(), owner: String? = nil) {
+        self.path = path
+        self.names = names
+        self.owner = owner
+    }
+
+    /// The full name of a type that is declared here.
+    func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+}
+
 /// Schemas to Swift types.
 ///
 /// Types read themselves from a `JSONReader` with a switch over a table of keys, and write themselves with keys already
@@ -10,61 +29,42 @@ struct SchemaTranslator {
     /// The type that component schemas stand in; empty where they are types of the module itself.
     var namespace: String = SchemaCatalog.namespace
     let unknownMembers: UnknownMembersStyle
-    var diagnostics: Diagnostics
-
-    /// Where types are being declared: a type's full name, the names taken in it, and the declarations so far.
-    struct Place {
-        /// `Components.Schemas` for instance; empty where types of the module itself are declared.
-        var path: String
-        var scope: NameScope
-        var declarations: [Declaration] = []
-        /// The key of the component schema around, where there is one.
-        var owner: String?
-
-        init(path: String, scope: NameScope = NameScope(), owner: String? = nil) {
-            self.path = path
-            self.scope = scope
-            self.owner = owner
-        }
-
-        /// The full name of a type that is declared here.
-        func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
-    }
+    let diagnostics: Diagnostics
 
     // MARK: Components
 
     /// The declarations inside of the namespace of schemas.
-    mutating func translateComponents(except others: Set<String>) -> [Declaration] {
-        var place = Place(path: namespace, scope: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
+    func translateComponents(except others: Set<String>) -> [Declaration] {
+        var parent = DeclarationScope(path: namespace, names: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
         for entry in schemas.entries where !others.contains(entry.key) {
-            translate(entry, in: &place)
+            translate(entry, in: &parent)
         }
-        return place.declarations
+        return parent.declarations
     }
 
-    private mutating func translate(_ entry: SchemaCatalog.Entry, in place: inout Place) {
-        place.owner = entry.key
-        let documentation: String? = entry.schema.documentation
+    private func translate(_ entry: SchemaCatalog.Entry, in parent: inout DeclarationScope) {
+        parent.owner = entry.key
+        let documentation = entry.schema.documentation
         if let override = entry.override {
             guard entry.namespace != nil else { return }
-            place.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: override))
+            parent.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: override))
             return
         }
         if let reason = schemas.unsupportedReason(of: entry.schema) {
             diagnostics.warn(
                 "The schema '\(entry.key)' is left out: \(reason) is not supported.",
                 at: entry.schema.position,
-                foundIn: "\(place.path(of: entry.swiftName)) (#/components/schemas/\(entry.key))"
+                foundIn: "\(parent.path(of: entry.swiftName)) (#/components/schemas/\(entry.key))"
             )
             return
         }
-        warnAboutFurtherTypes(entry.schema, foundIn: place.path(of: entry.swiftName))
+        warnAboutFurtherTypes(entry.schema, foundIn: parent.path(of: entry.swiftName))
         if entry.namespace == nil, let dot = entry.swiftName.lastIndex(of: ".") {
             let outer = String(entry.swiftName[..<dot])
             let name = String(entry.swiftName[dot...].dropFirst())
-            var inner = Place(path: outer, scope: NameScope(taken: [name]), owner: entry.key)
+            var inner = DeclarationScope(path: outer, names: NameScope(taken: [name]), owner: entry.key)
             declare(entry.schema, named: name, in: &inner)
-            place.declarations.append(
+            parent.declarations.append(
                 .type(TypeDeclaration(keyword: .extension, name: outer, members: inner.declarations))
             )
             return
@@ -72,17 +72,17 @@ struct SchemaTranslator {
         switch schemas.shape(of: entry.schema) {
         case .reference, .scalar:
             let type: SwiftType = aliasedType(of: entry.schema) ?? .value
-            place.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: type.text))
+            parent.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: type.text))
         case .array(let items):
-            let index: Int = place.declarations.count
-            let type: SwiftType = arrayType(of: items, named: entry.swiftName, in: &place)
-            place.declarations.insert(
+            let index = parent.declarations.count
+            let type = arrayType(of: items, named: entry.swiftName, in: &parent)
+            parent.declarations.insert(
                 .alias(documentation: documentation, name: entry.swiftName, target: type.text),
                 at: index
             )
         default:
             if entry.isHidden {
-                place.declarations.append(
+                parent.declarations.append(
                     .alias(
                         documentation: documentation,
                         attributes: ["@available(*, deprecated)"],
@@ -91,36 +91,36 @@ struct SchemaTranslator {
                     )
                 )
             }
-            declare(entry.schema, named: entry.typeName, in: &place)
+            declare(entry.schema, named: entry.typeName, in: &parent)
         }
     }
 
     // MARK: Types of places
 
     /// The type of a schema, declaring what must be declared under a name. `nil` for what has no counterpart.
-    mutating func type(of schema: Schema, named name: String, in place: inout Place) -> SwiftType? {
+    func type(of schema: Schema, named name: String, in parent: inout DeclarationScope) -> SwiftType? {
         if let reason = schemas.unsupportedReason(of: schema) {
             diagnostics.warn(
-                "\(name) in \(place.path) is left out: \(reason) is not supported.",
+                "\(name) in \(parent.path) is left out: \(reason) is not supported.",
                 at: schema.position,
-                foundIn: place.path
+                foundIn: parent.path
             )
             return nil
         }
-        warnAboutFurtherTypes(schema, foundIn: place.path(of: name))
+        warnAboutFurtherTypes(schema, foundIn: parent.path(of: name))
         if let type = simpleType(of: schema) { return type }
         switch schemas.shape(of: schema) {
         case .array(let items):
-            let alias: String = place.scope.claim(name)
-            let index: Int = place.declarations.count
-            let type: SwiftType = arrayType(of: items, named: alias, in: &place)
-            place.declarations.insert(.alias(documentation: nil, name: alias, target: type.text), at: index)
-            return .named(place.path(of: alias))
+            let alias = parent.names.claim(name)
+            let index = parent.declarations.count
+            let type = arrayType(of: items, named: alias, in: &parent)
+            parent.declarations.insert(.alias(documentation: nil, name: alias, target: type.text), at: index)
+            return .named(parent.path(of: alias))
         default:
-            let claimed: String = place.scope.claim(name)
+            let claimed = parent.names.claim(name)
             // A composition that `null` reduced to one member is that member.
-            declare(schema, named: claimed, in: &place)
-            return .named(place.path(of: claimed))
+            declare(schema, named: claimed, in: &parent)
+            return .named(parent.path(of: claimed))
         }
     }
 
@@ -129,7 +129,7 @@ struct SchemaTranslator {
         switch schemas.shape(of: schema) {
         case .scalar(let type): return type
         case .reference(let entry):
-            let name: String = entry.typePath
+            let name = entry.typePath
             guard entry.override == nil else { return .overridden(name) }
             if let type = aliasedType(of: entry.schema), type.needsClosure || type == .body || type.isMemberScalar {
                 return .alias(name, type)
@@ -156,12 +156,12 @@ struct SchemaTranslator {
         simpleType(of: schema)
     }
 
-    private mutating func arrayType(of items: Schema, named name: String, in place: inout Place) -> SwiftType {
+    private func arrayType(of items: Schema, named name: String, in parent: inout DeclarationScope) -> SwiftType {
         if let element = simpleType(of: items) {
             return .array(isNullableElement(items) ? element.asOptional : element)
         }
         let element: SwiftType =
-            type(of: items, named: "\(names.typeName(name))Payload", in: &place) ?? .value
+            type(of: items, named: "\(names.typeName(name))Payload", in: &parent) ?? .value
         return .array(element)
     }
 
@@ -174,7 +174,7 @@ struct SchemaTranslator {
         }
     }
 
-    private mutating func warnAboutFurtherTypes(_ schema: Schema, foundIn: String) {
+    private func warnAboutFurtherTypes(_ schema: Schema, foundIn: String) {
         guard schema.kinds.count > 1, schema.reference == nil else { return }
         diagnostics.warn(
             "Of several types only the first, '\(schema.kinds[0].rawValue)', is used.",
@@ -186,33 +186,33 @@ struct SchemaTranslator {
 
     // MARK: Declarations
 
-    private mutating func declare(_ schema: Schema, named name: String, in place: inout Place) {
-        var schema: Schema = schema
+    private func declare(_ schema: Schema, named name: String, in parent: inout DeclarationScope) {
+        var schema = schema
         // `oneOf: [X, null]` is X.
         while let members = schema.allOf ?? schema.anyOf ?? schema.oneOf, members.count > 1 {
-            let remaining: [Schema] = members.filter { !$0.isNull }
+            let remaining = members.filter { !$0.isNull }
             guard remaining.count == 1 else { break }
             schema = remaining[0]
         }
-        warnAboutLostProperties(of: schema, foundIn: place.path(of: name))
+        warnAboutLostProperties(of: schema, foundIn: parent.path(of: name))
         switch schemas.shape(of: schema) {
-        case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
-        case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &place)
-        case .object: declareObject(schema, named: name, in: &place)
-        case .allOf(let members): declareAllOf(members, of: schema, named: name, in: &place)
-        case .anyOf(let members): declareAnyOf(members, of: schema, named: name, in: &place)
-        case .oneOf(let members): declareOneOf(members, of: schema, named: name, in: &place)
+        case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &parent)
+        case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &parent)
+        case .object: declareObject(schema, named: name, in: &parent)
+        case .allOf(let members): declareAllOf(members, of: schema, named: name, in: &parent)
+        case .anyOf(let members): declareAnyOf(members, of: schema, named: name, in: &parent)
+        case .oneOf(let members): declareOneOf(members, of: schema, named: name, in: &parent)
         case .reference, .scalar, .array, .unsupported: break
         }
     }
 
-    private mutating func warnAboutLostProperties(of schema: Schema, foundIn: String) {
+    private func warnAboutLostProperties(of schema: Schema, foundIn: String) {
         guard
             let keyword = schema.allOf != nil
                 ? "allOf" : schema.anyOf != nil ? "anyOf" : schema.oneOf.map({ _ in "oneOf" }),
             !schema.properties.isEmpty
         else { return }
-        let names: [String] = schema.properties.map { "'\($0.name)'" }
+        let names = schema.properties.map { "'\($0.name)'" }
         diagnostics.warn(
             "The properties \(names.joined(separator: ", ")) beside '\(keyword)' are left out.",
             at: schema.position,
@@ -223,37 +223,37 @@ struct SchemaTranslator {
 
     // MARK: Enumerations
 
-    private mutating func declareEnumeration(
+    private func declareEnumeration(
         _ values: [String],
         of schema: Schema,
         named name: String,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
-        let cases: [(value: String, name: String, literal: String)] = values.map { (value: String) in
+        let cases = values.map { value in
             (value, names.memberName(value), stringLiteral(value))
         }
-        declareEnumeration(cases, rawType: "Swift.String", of: schema, named: name, in: &place)
+        declareEnumeration(cases, rawType: "Swift.String", of: schema, named: name, in: &parent)
     }
 
-    private mutating func declareEnumeration(
+    private func declareEnumeration(
         _ values: [Int],
         of schema: Schema,
         named name: String,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
-        let cases: [(value: String, name: String, literal: String)] = values.map { (value: Int) in
-            let name: String = value < 0 ? "_n\(value.magnitude)" : "_\(value)"
+        let cases = values.map { value in
+            let name = value < 0 ? "_n\(value.magnitude)" : "_\(value)"
             return (String(value), names.overrides[String(value)] ?? name, String(value))
         }
-        declareEnumeration(cases, rawType: "Swift.Int", of: schema, named: name, in: &place)
+        declareEnumeration(cases, rawType: "Swift.Int", of: schema, named: name, in: &parent)
     }
 
-    private mutating func declareEnumeration(
+    private func declareEnumeration(
         _ cases: [(value: String, name: String, literal: String)],
         rawType: String,
         of schema: Schema,
         named name: String,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
         // What `RawRepresentable` and `CaseIterable` bring along.
         var scope = NameScope(taken: ["rawValue", "RawValue", "allCases", "AllCases"])
@@ -264,13 +264,13 @@ struct SchemaTranslator {
                 diagnostics.warn(
                     "The enum value \(literal) appears twice, the second is dropped.",
                     at: schema.position,
-                    foundIn: place.path(of: name)
+                    foundIn: parent.path(of: name)
                 )
                 continue
             }
             listed.append((escaped(scope.claim(caseName)), literal, schema.valueDocumentation[value]))
         }
-        place.declarations.append(
+        parent.declarations.append(
             .type(
                 enumerations == .closed && !schema.isExtensible
                     ? closedEnumeration(of: listed, rawType: rawType, named: name, documentation: schema.documentation)
@@ -330,7 +330,7 @@ struct SchemaTranslator {
                 )
             )
         }
-        let all: String = cases.map { "Self.\($0.name)" }.joined(separator: ", ")
+        let all = cases.map { "Self.\($0.name)" }.joined(separator: ", ")
         members.append(
             .property(
                 PropertyDeclaration(
@@ -371,11 +371,11 @@ struct SchemaTranslator {
         var keeps: UnknownMembersStyle?
     }
 
-    private mutating func declareObject(_ schema: Schema, named name: String, in place: inout Place) {
-        var inner = Place(
-            path: place.path(of: name),
-            scope: NameScope(taken: ["CodingKeys"]),
-            owner: place.owner
+    private func declareObject(_ schema: Schema, named name: String, in parent: inout DeclarationScope) {
+        var inner = DeclarationScope(
+            path: parent.path(of: name),
+            names: NameScope(taken: ["CodingKeys"]),
+            owner: parent.owner
         )
         var fields: [Field] = []
         var memberScope = NameScope()
@@ -390,14 +390,14 @@ struct SchemaTranslator {
                 foundIn: inner.path
             )
         }
-        let additional: Field? =
+        let additional =
             additionalField(of: schema, scope: &memberScope, in: &inner)
             ?? unknownMembersField(of: schema, scope: &memberScope, in: inner)
         // A type that keeps unknown members has a table with the required members first: see the runtime's `MemberKeeper`.
         let tabled: [Field] =
             additional?.keeps == nil
             ? fields : fields.filter { !$0.type.isOptional } + fields.filter(\.type.isOptional)
-        var members: [Declaration] = inner.declarations
+        var members = inner.declarations
         for field in fields {
             members += storedProperty(field)
         }
@@ -409,11 +409,11 @@ struct SchemaTranslator {
         }
         members.append(reader(of: tabled, additional: additional, schema: schema, typeName: name))
         members.append(writer(of: fields, additional: additional))
-        place.declarations.append(
+        parent.declarations.append(
             .type(
                 TypeDeclaration(
                     documentation: schema.documentation,
-                    attributes: deprecation(of: schema, in: place),
+                    attributes: deprecation(of: schema, in: parent),
                     keyword: .structure,
                     name: name,
                     inherits: Snippets.valueConformances,
@@ -425,36 +425,36 @@ struct SchemaTranslator {
 
     /// Components that only callers use say themselves that they are deprecated; for others their alias does, for inline types the
     /// property.
-    private func deprecation(of schema: Schema, in place: Place) -> [String] {
-        guard schema.isDeprecated, place.path == namespace, let owner = place.owner,
+    private func deprecation(of schema: Schema, in parent: DeclarationScope) -> [String] {
+        guard schema.isDeprecated, parent.path == namespace, let owner = parent.owner,
             let entry = schemas[owner], !entry.isHidden, entry.schema === schema
         else { return [] }
         return ["@available(*, deprecated)"]
     }
 
-    private mutating func field(
+    private func field(
         for property: Schema.Property,
         of schema: Schema,
         scope: inout NameScope,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) -> Field? {
         if schemas.isBinary(property.schema) {
             diagnostics.warn(
                 "The property '\(property.name)' is left out: binary data has no JSON form.",
                 at: property.schema.position,
                 remedy: "use base64: 'format: byte' or 'contentEncoding: base64'",
-                foundIn: place.path
+                foundIn: parent.path
             )
             return nil
         }
-        let hint: String = "\(names.typeName(property.name))Payload"
-        guard var type = type(of: property.schema, named: hint, in: &place) else { return nil }
+        let hint = "\(names.typeName(property.name))Payload"
+        guard var type = type(of: property.schema, named: hint, in: &parent) else { return nil }
         if !schema.required.contains(property.name) || schemas.isNullable(property.schema) { type = type.asOptional }
         return Field(
             key: property.name,
             name: scope.claim(names.memberName(property.name)),
             type: type,
-            isBoxed: isBoxed(property.schema, owner: place.owner),
+            isBoxed: isBoxed(property.schema, owner: parent.owner),
             documentation: property.schema.documentation,
             isDeprecated: property.schema.isDeprecated
         )
@@ -479,18 +479,18 @@ struct SchemaTranslator {
         }
     }
 
-    private mutating func additionalField(
+    private func additionalField(
         of schema: Schema,
         scope: inout NameScope,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) -> Field? {
         let type: SwiftType
         switch schema.additionalProperties {
         case .unspecified, .forbidden: return nil
         case .allowed: type = .valueObject
         case .schema(let value):
-            let hint: String = "\(names.typeName("additionalProperties"))Payload"
-            guard var valueType = self.type(of: value, named: hint, in: &place) else { return nil }
+            let hint = "\(names.typeName("additionalProperties"))Payload"
+            guard var valueType = self.type(of: value, named: hint, in: &parent) else { return nil }
             if schemas.isNullable(value) { valueType = valueType.asOptional }
             type = .dictionary(valueType)
         }
@@ -507,9 +507,9 @@ struct SchemaTranslator {
     /// The property for the members that the document does not list, where the configuration asks to keep them.
     ///
     /// A schema that says something about them itself is taken at its word.
-    private func unknownMembersField(of schema: Schema, scope: inout NameScope, in place: Place) -> Field? {
+    private func unknownMembersField(of schema: Schema, scope: inout NameScope, in parent: DeclarationScope) -> Field? {
         guard case .unspecified = schema.additionalProperties else { return nil }
-        let style: UnknownMembersStyle = place.owner.flatMap { schemas[$0]?.unknownMembers } ?? unknownMembers
+        let style: UnknownMembersStyle = parent.owner.flatMap { schemas[$0]?.unknownMembers } ?? unknownMembers
         guard style != .skip else { return nil }
         return Field(
             key: "",
@@ -534,9 +534,9 @@ struct SchemaTranslator {
                 )
             ]
         }
-        let storage: String = storageName(field)
-        let box: String = "OpenAPISwiftRuntime.IndirectValue<\(field.type.unwrapped.text)>"
-        let boxType: String = field.type.isOptional ? "\(box)?" : box
+        let storage = storageName(field)
+        let box = "OpenAPISwiftRuntime.IndirectValue<\(field.type.unwrapped.text)>"
+        let boxType = field.type.isOptional ? "\(box)?" : box
         return [
             .property(
                 PropertyDeclaration(
@@ -601,7 +601,7 @@ struct SchemaTranslator {
     }
 
     private func keyTable(of fields: [Field]) -> Declaration {
-        let keys: [String] = fields.map { stringLiteral($0.key) }
+        let keys = fields.map { stringLiteral($0.key) }
         return .property(
             PropertyDeclaration(
                 access: .private,
@@ -616,13 +616,13 @@ struct SchemaTranslator {
 
     private func reader(of fields: [Field], additional: Field?, schema: Schema, typeName: String) -> Declaration {
         var body: [Statement] = []
-        let required: [Int] = fields.indices.filter { !fields[$0].type.isOptional }
+        let required = fields.indices.filter { !fields[$0].type.isOptional }
         for (index, field) in fields.enumerated() {
             body.append(.line("var v\(index): \(field.type.asOptional.text) = nil"))
         }
         if let keeps = additional?.keeps {
-            let style: String = keeps == .keepAll ? ", keepsMismatches: true" : ""
-            let arguments: String = "requiredCount: \(required.count)\(style)"
+            let style = keeps == .keepAll ? ", keepsMismatches: true" : ""
+            let arguments = "requiredCount: \(required.count)\(style)"
             body.append(.line("var keeper: OpenAPISwiftRuntime.MemberKeeper = .init(\(arguments))"))
         } else if let additional {
             body.append(.line("var additional: \(additional.type.text) = .init()"))
@@ -638,11 +638,11 @@ struct SchemaTranslator {
                 isKept ? .line("keeper.keepMembers(of: &reader)") : .block("while reader.nextMember()", [other])
             )
         } else {
-            var cases: [Statement] = fields.enumerated().map { (index: Int, field: Field) in
+            var cases: [Statement] = fields.enumerated().map { index, field in
                 .label("case \(index):", [.line(Snippets.readMember(field.type, into: "v\(index)"))])
             }
             cases.append(.label("default:", [other]))
-            let next: String =
+            let next =
                 isKept ? "keeper.nextMember(of: &reader, in: Self.__keys)" : "reader.nextMember(in: Self.__keys)"
             body.append(
                 .block(
@@ -653,8 +653,8 @@ struct SchemaTranslator {
         }
         body.append(.line("try reader.endMembers()"))
         if !required.isEmpty {
-            let bindings: [String] = required.map { "let v\($0)" }
-            let keys: [String] = required.map { stringLiteral(fields[$0].key) }
+            let bindings = required.map { "let v\($0)" }
+            let keys = required.map { stringLiteral(fields[$0].key) }
             body.append(
                 .block(
                     "guard \(bindings.joined(separator: ", ")) else",
@@ -692,14 +692,14 @@ struct SchemaTranslator {
     private func writer(of fields: [Field], additional: Field?) -> Declaration {
         if let additional, additional.keeps != nil { return keepingWriter(of: fields, unknown: additional) }
         var body: [Statement] = [.line("writer.\(additional == nil ? "beginObject" : "beginOpenObject")()")]
-        let sorted: [Field] = fields.sorted { (left: Field, right: Field) in
+        let sorted = fields.sorted { left, right in
             left.key.unicodeScalars.lexicographicallyPrecedes(right.key.unicodeScalars)
         }
         for field in sorted {
             body.append(.line(Snippets.writeMember(field.key, field.type, storedAccess(field))))
         }
         if let additional {
-            var closure: String = ""
+            var closure = ""
             if case .dictionary(let value) = additional.type, value.needsClosure {
                 closure = ", \(Snippets.writerClosure(value))"
             }
@@ -711,7 +711,7 @@ struct SchemaTranslator {
 
     /// Writes the properties in the order of the document, and then the members that have none in the order in which they came.
     private func keepingWriter(of fields: [Field], unknown: Field) -> Declaration {
-        let members: String = "self.\(escaped(unknown.name))"
+        let members = "self.\(escaped(unknown.name))"
         var body: [Statement] = [.line("writer.beginObject(keeping: \(members))")]
         for field in fields {
             body.append(.line(Snippets.writeMember(field.key, field.type, storedAccess(field))))
@@ -734,20 +734,20 @@ struct SchemaTranslator {
         var isTried: Bool
     }
 
-    private mutating func parts(of members: [Schema], in place: inout Place) -> [Part] {
+    private func parts(of members: [Schema], in parent: inout DeclarationScope) -> [Part] {
         var result: [Part] = []
         for (index, member) in members.enumerated() {
-            let name: String = "value\(index + 1)"
-            let hint: String = "Value\(index + 1)Payload"
-            guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &place) else { continue }
+            let name = "value\(index + 1)"
+            let hint = "Value\(index + 1)Payload"
+            guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &parent) else { continue }
             result.append(
                 Part(
                     name: names.overrides[name] ?? name,
                     type: type,
                     isObjectLike: schemas.isObjectLike(member),
                     isFreeForm: schemas.isFreeForm(member),
-                    isBoxed: isBoxed(member, owner: place.owner),
-                    isTried: !leadsBack(member, owner: place.owner)
+                    isBoxed: isBoxed(member, owner: parent.owner),
+                    isTried: !leadsBack(member, owner: parent.owner)
                 )
             )
         }
@@ -755,7 +755,7 @@ struct SchemaTranslator {
     }
 
     private func fields(of parts: [Part], areOptional: Bool) -> [Field] {
-        parts.map { (part: Part) in
+        parts.map { part in
             Field(
                 key: part.name,
                 name: part.name,
@@ -767,22 +767,22 @@ struct SchemaTranslator {
         }
     }
 
-    private mutating func declareAllOf(
+    private func declareAllOf(
         _ members: [Schema],
         of schema: Schema,
         named name: String,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
-        var inner = Place(path: place.path(of: name), owner: place.owner)
-        let parts: [Part] = parts(of: members, in: &inner)
-        let fields: [Field] = fields(of: parts, areOptional: false)
-        var declarations: [Declaration] = inner.declarations
+        var inner = DeclarationScope(path: parent.path(of: name), owner: parent.owner)
+        let parts = parts(of: members, in: &inner)
+        let fields = fields(of: parts, areOptional: false)
+        var declarations = inner.declarations
         for field in fields { declarations += storedProperty(field) }
         declarations.append(memberwiseInitializer(of: fields, additional: nil, named: name))
         var read: [Statement] = [.line("let start: StreamingJSON.JSONReader.Position = reader.position")]
         for (index, field) in fields.enumerated() {
             if index > 0 { read.append(.line("reader.rewind(to: start)")) }
-            let value: String = Snippets.read(field.type)
+            let value = Snippets.read(field.type)
             read.append(.line("self.\(storageName(field)) = \(storedValue(of: value, field))"))
         }
         if fields.count < 2 { read.removeFirst() }
@@ -796,19 +796,19 @@ struct SchemaTranslator {
             write.append(merging(parts))
         }
         declarations.append(Snippets.writingMethod(body: write))
-        appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
+        appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &parent)
     }
 
-    private mutating func declareAnyOf(
+    private func declareAnyOf(
         _ members: [Schema],
         of schema: Schema,
         named name: String,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
-        var inner = Place(path: place.path(of: name), owner: place.owner)
-        let parts: [Part] = parts(of: members, in: &inner)
-        let fields: [Field] = fields(of: parts, areOptional: true)
-        var declarations: [Declaration] = inner.declarations
+        var inner = DeclarationScope(path: parent.path(of: name), owner: parent.owner)
+        let parts = parts(of: members, in: &inner)
+        let fields = fields(of: parts, areOptional: true)
+        var declarations = inner.declarations
         for field in fields { declarations += storedProperty(field) }
         declarations.append(memberwiseInitializer(of: fields, additional: nil, named: name))
         var read: [Statement] = [
@@ -816,12 +816,12 @@ struct SchemaTranslator {
             .line("var isMatched: Swift.Bool = false"),
         ]
         for (index, field) in fields.enumerated() {
-            let type: SwiftType = field.type.unwrapped
+            let type = field.type.unwrapped
             guard parts[index].isTried else {
                 read.append(.line("let v\(index): \(type.text)? = nil"))
                 continue
             }
-            let value: String = Snippets.call("reader.attempt", reading: type, isOptional: true)
+            let value = Snippets.call("reader.attempt", reading: type, isOptional: true)
             read.append(.line("let v\(index): \(type.text)? = \(value)"))
             read.append(.line("if v\(index) != nil { isMatched = true }"))
             read.append(.line("reader.rewind(to: start)"))
@@ -840,26 +840,26 @@ struct SchemaTranslator {
                 )
             )
         }
-        let objects: [Part] = parts.filter(\.isObjectLike)
+        let objects = parts.filter(\.isObjectLike)
         if objects.isEmpty {
             write.append(.line("writer.failEmpty(\(stringLiteral(name)))"))
         } else {
             write.append(merging(objects))
         }
         declarations.append(Snippets.writingMethod(body: write))
-        appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &place)
+        appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &parent)
     }
 
     /// Writes parts as one object. Of a key that several write, the last counts: parts that keep all members as they were read come first.
     private func merging(_ parts: [Part]) -> Statement {
-        let ordered: [Part] = parts.filter(\.isFreeForm) + parts.filter { !$0.isFreeForm }
-        let values: [String] = ordered.map { "self.\($0.name)" }
+        let ordered = parts.filter(\.isFreeForm) + parts.filter { !$0.isFreeForm }
+        let values = ordered.map { "self.\($0.name)" }
         return .line("writer.writeMerged([\(values.joined(separator: ", "))])")
     }
 
     /// Values are compared by all members, also those that are not written.
     private func collecting(_ fields: [Field]) -> Statement {
-        let values: [String] = fields.map { "self.\(escaped($0.name))" }
+        let values = fields.map { "self.\(escaped($0.name))" }
         return .line("if writer.collects([\(values.joined(separator: ", "))]) { return }")
     }
 
@@ -868,13 +868,13 @@ struct SchemaTranslator {
         keyword: TypeDeclaration.Keyword,
         name: String,
         members: [Declaration],
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
-        place.declarations.append(
+        parent.declarations.append(
             .type(
                 TypeDeclaration(
                     documentation: schema.documentation,
-                    attributes: keyword == .structure ? deprecation(of: schema, in: place) : [],
+                    attributes: keyword == .structure ? deprecation(of: schema, in: parent) : [],
                     keyword: keyword,
                     name: name,
                     inherits: Snippets.valueConformances,
@@ -894,21 +894,21 @@ struct SchemaTranslator {
         var isTried = true
     }
 
-    private mutating func declareOneOf(
+    private func declareOneOf(
         _ members: [Schema],
         of schema: Schema,
         named name: String,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) {
-        var inner = Place(path: place.path(of: name), owner: place.owner)
+        var inner = DeclarationScope(path: parent.path(of: name), owner: parent.owner)
         var alternatives: [Alternative] = []
         if let discriminator = schema.discriminator {
             alternatives = discriminatedAlternatives(members, by: discriminator, in: inner)
-            inner.scope = NameScope(taken: ["CodingKeys"])
+            inner.names = NameScope(taken: ["CodingKeys"])
         } else {
             alternatives = plainAlternatives(members, of: schema, in: &inner)
         }
-        var declarations: [Declaration] = inner.declarations
+        var declarations = inner.declarations
         for alternative in alternatives {
             declarations.append(
                 .enumCase(documentation: nil, text: "\(escaped(alternative.name))(\(alternative.type.text))")
@@ -916,15 +916,15 @@ struct SchemaTranslator {
         }
         var read: [Statement] = []
         if let discriminator = schema.discriminator {
-            let property: String = stringLiteral(discriminator.propertyName)
+            let property = stringLiteral(discriminator.propertyName)
             declarations.append(
                 .codingKeys([(names.memberName(discriminator.propertyName), discriminator.propertyName)])
             )
             read.append(
                 .line("let tag: Swift.String = try reader.peekDiscriminator(\(property), in: \(stringLiteral(name)))")
             )
-            var cases: [Statement] = alternatives.map { (alternative: Alternative) in
-                let tags: [String] = alternative.tags.map(stringLiteral)
+            var cases: [Statement] = alternatives.map { alternative in
+                let tags = alternative.tags.map(stringLiteral)
                 return .label(
                     "case \(tags.joined(separator: ", ")):",
                     [.line("self = .\(escaped(alternative.name))(\(Snippets.read(alternative.type)))")]
@@ -936,7 +936,7 @@ struct SchemaTranslator {
             read.append(.block("switch tag", cases))
         } else {
             for alternative in alternatives where alternative.isTried {
-                let value: String = Snippets.call("reader.attempt", reading: alternative.type, isOptional: true)
+                let value = Snippets.call("reader.attempt", reading: alternative.type, isOptional: true)
                 read.append(
                     .block(
                         "if let value: \(alternative.type.text) = \(value)",
@@ -947,7 +947,7 @@ struct SchemaTranslator {
             read.append(.line("throw reader.noMatch(in: \(stringLiteral(name)))"))
         }
         declarations.append(Snippets.readingInitializer(body: read))
-        let cases: [Statement] = alternatives.enumerated().map { (index: Int, alternative: Alternative) in
+        let cases: [Statement] = alternatives.enumerated().map { index, alternative in
             .label(
                 "case .\(escaped(alternative.name))(let value):",
                 [
@@ -957,23 +957,23 @@ struct SchemaTranslator {
             )
         }
         declarations.append(Snippets.writingMethod(body: [.block("switch self", cases)]))
-        let isIndirect: Bool = members.contains { isRecursive($0, owner: place.owner) } || schemas.areHeavy(members)
+        let isIndirect = members.contains { isRecursive($0, owner: parent.owner) } || schemas.areHeavy(members)
         appendComposition(
             schema,
             keyword: isIndirect ? .indirectEnumeration : .enumeration,
             name: name,
             members: declarations,
-            in: &place
+            in: &parent
         )
     }
 
-    private mutating func plainAlternatives(
+    private func plainAlternatives(
         _ members: [Schema],
         of schema: Schema,
-        in place: inout Place
+        in parent: inout DeclarationScope
     ) -> [Alternative] {
         // Positions count all members, those that say only `null` included.
-        let all: [Schema] = schema.oneOf ?? members
+        let all = schema.oneOf ?? members
         var scope = NameScope()
         var result: [Alternative] = []
         var seen: Set<String> = []
@@ -983,7 +983,7 @@ struct SchemaTranslator {
                     diagnostics.warn(
                         "'\(entry.key)' appears twice in a oneOf, the second is dropped.",
                         at: member.position,
-                        foundIn: place.path
+                        foundIn: parent.path
                     )
                     continue
                 }
@@ -993,13 +993,13 @@ struct SchemaTranslator {
                         name: scope.claim(entry.swiftName),
                         type: schemas.isNullable(member) ? type.asOptional : type,
                         tags: [],
-                        isTried: !schemas.leadsBack(from: place.owner, to: entry)
+                        isTried: !schemas.leadsBack(from: parent.owner, to: entry)
                     )
                 )
             } else {
-                let hint: String = "Case\(index + 1)Payload"
-                guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &place) else { continue }
-                let name: String = "case\(index + 1)"
+                let hint = "Case\(index + 1)Payload"
+                guard let type = type(of: member, named: names.overrides[hint] ?? hint, in: &parent) else { continue }
+                let name = "case\(index + 1)"
                 result.append(
                     Alternative(
                         name: scope.claim(names.overrides[name] ?? name),
@@ -1012,15 +1012,15 @@ struct SchemaTranslator {
         return result
     }
 
-    private mutating func discriminatedAlternatives(
+    private func discriminatedAlternatives(
         _ members: [Schema],
         by discriminator: Schema.Discriminator,
-        in place: Place
+        in parent: DeclarationScope
     ) -> [Alternative] {
         var scope = NameScope()
         var result: [Alternative] = []
         var covered: Set<String> = []
-        let mapping: [Schema.Discriminator.Mapping] = discriminator.mapping.sorted {
+        let mapping = discriminator.mapping.sorted {
             (left: Schema.Discriminator.Mapping, right: Schema.Discriminator.Mapping) in
             left.value.lowercased() < right.value.lowercased()
         }
@@ -1031,7 +1031,7 @@ struct SchemaTranslator {
                 diagnostics.warn(
                     "The discriminator value '\(item.value)' maps to '\(item.target)', which is no schema.",
                     at: item.position,
-                    foundIn: place.path
+                    foundIn: parent.path
                 )
                 continue
             }
@@ -1057,12 +1057,12 @@ struct SchemaTranslator {
                 diagnostics.warn(
                     "A member of a oneOf with a discriminator is left out: it is no reference to a component.",
                     at: member.position,
-                    foundIn: place.path
+                    foundIn: parent.path
                 )
                 continue
             }
             guard covered.insert(entry.key).inserted else { continue }
-            let tags: [String] = [entry.key, "#/components/schemas/\(entry.key)"].filter { (tag: String) in
+            let tags: [String] = [entry.key, "#/components/schemas/\(entry.key)"].filter { tag in
                 !result.contains { $0.tags.contains(tag) }
             }
             guard !tags.isEmpty else { continue }

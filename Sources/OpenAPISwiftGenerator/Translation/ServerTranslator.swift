@@ -15,7 +15,7 @@ struct ServerTranslator {
         for operation in operations {
             declarations.append(coding(of: operation))
         }
-        let used: Set<String> = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
+        let used = Set(operations.flatMap(\.responses).filter(\.isComponent).map(\.path))
         for (_, response) in components.responseParts.pairs
         where response.hasOwnType && used.contains(response.path) {
             declarations.append(encoder(of: response))
@@ -261,15 +261,15 @@ struct ServerTranslator {
     private func inputDecoder(of operation: TranslatedOperation) -> Declaration {
         var body: [Statement] = []
         var arguments: [String] = []
-        let input: String = "\(operation.path).Input"
+        let input = "\(operation.path).Input"
         if !operation.pathFields.isEmpty {
-            body += reads(operation.pathFields, into: "path", as: "\(input).Path") { (field: TranslatedParameter) in
+            body += reads(operation.pathFields, into: "path", as: "\(input).Path") { field in
                 "try request.path(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type)))"
             }
             arguments.append("path: path")
         }
         if !operation.queryFields.isEmpty {
-            body += reads(operation.queryFields, into: "query", as: "\(input).Query") { (field: TranslatedParameter) in
+            body += reads(operation.queryFields, into: "query", as: "\(input).Query") { field in
                 field.isQueryString
                     ? readQueryString(field) : read(field, field.type.isOptional ? "query" : "requiredQuery")
             }
@@ -290,7 +290,7 @@ struct ServerTranslator {
             if operation.isBodyRequired {
                 body += bodyReads(requestBody, from: "request")
             } else {
-                let reads: [Statement] = bodyReads(requestBody, from: "request").map { (statement: Statement) in
+                let reads: [Statement] = bodyReads(requestBody, from: "request").map { statement in
                     // Declared before the condition instead.
                     if case .line(let text) = statement, text.hasPrefix("let body: ") {
                         guard let equals = text.firstIndex(of: "=") else { return .line("") }
@@ -337,7 +337,7 @@ struct ServerTranslator {
         case (false, true): call = "formQuery"
         case (false, false): call = "requiredFormQuery"
         }
-        let shape: String = field.isJSON ? "" : "\(field.shape), "
+        let shape = field.isJSON ? "" : "\(field.shape), "
         return
             "try request.\(call)(\(stringLiteral(field.key)), \(shape)\(Snippets.typeArgument(field.type.unwrapped))\(field.memberStyles))"
     }
@@ -359,11 +359,11 @@ struct ServerTranslator {
     }
 
     private func headers(of operation: TranslatedOperation) -> [Statement] {
-        let type: String = "\(operation.path).Input.Headers"
+        let type = "\(operation.path).Input.Headers"
         guard !operation.acceptable.isEmpty else {
             return headerReads(operation.headerFields, from: "request", as: type)
         }
-        var statements: [Statement] = headerReads(operation.headerFields, from: "request", as: type)
+        var statements = headerReads(operation.headerFields, from: "request", as: type)
         statements.removeLast()
         if !operation.headerFields.isEmpty, case .line(let text)? = statements.popLast() {
             statements.append(.line("\(text),"))
@@ -376,7 +376,7 @@ struct ServerTranslator {
     // MARK: Responses
 
     private func outputEncoder(of operation: TranslatedOperation) -> Declaration {
-        var cases: [Statement] = operation.responses.map(encoding)
+        var cases = operation.responses.map(encoding)
         if !operation.hasDefault {
             cases.append(
                 .label(
@@ -403,7 +403,7 @@ struct ServerTranslator {
 
     /// The case of a response with the statements that write it.
     private func encoding(of response: TranslatedResponse) -> Statement {
-        let name: String = escaped(response.caseName)
+        let name = escaped(response.caseName)
         let status: String
         var bindings: [String] = []
         if case .code(let code) = response.status {
@@ -425,7 +425,7 @@ struct ServerTranslator {
 
     /// Statements that write the parts of a response.
     private func payloadWrites(of response: TranslatedResponse, _ payload: String) -> [Statement] {
-        var statements: [Statement] = response.headers.map { (field: TranslatedParameter) in
+        var statements: [Statement] = response.headers.map { field in
             .line(addHeader(field, of: "\(payload).headers.\(escaped(field.name))", to: "response"))
         }
         guard let body = response.body else { return statements }
@@ -433,7 +433,7 @@ struct ServerTranslator {
             statements.append(.line("try response.setBody(\(payload).body)"))
             return statements
         }
-        let cases: [Statement] = body.cases.map { (item: TranslatedBody.Case) in
+        let cases: [Statement] = body.cases.map { item in
             .label("case .\(escaped(item.name))(let value):", [.line(setBody(item, of: "response"))])
         }
         statements.append(.block("switch \(payload).body", cases))

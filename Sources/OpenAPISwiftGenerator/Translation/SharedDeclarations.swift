@@ -8,10 +8,10 @@ struct SharedDeclarations {
     /// The declaration of a struct, or an alias of an equal one.
     mutating func declaration(of structure: StructDeclaration, at path: String) -> Declaration {
         guard structure.nested.isEmpty else { return structure.declaration }
-        let fields: [String] = structure.fields.map { (field: StructDeclaration.Field) in
+        let fields = structure.fields.map { field in
             [field.name, field.type, field.defaultValue ?? "", field.documentation ?? ""].joined(separator: "\u{1}")
         }
-        let key: String = (["struct", structure.documentation ?? ""] + fields).joined(separator: "\u{2}")
+        let key = (["struct", structure.documentation ?? ""] + fields).joined(separator: "\u{2}")
         guard let first = first(key, at: path) else { return structure.declaration }
         return .alias(documentation: nil, name: structure.name, target: first)
     }

@@ -27,7 +27,7 @@ enum Snippets {
             attributes: attributes,
             keyword: .extension,
             name: "\(propertyKey) where Owner == \(type)",
-            members: keys.map { (name: String, key: String) in
+            members: keys.map { name, key in
                 .property(
                     PropertyDeclaration(
                         modifiers: "static ",
@@ -86,8 +86,8 @@ enum Snippets {
 
     /// A statement that reads a member of an object into a variable, which is left alone or made `nil` by `null` if it is optional.
     static func readMember(_ type: SwiftType, into variable: String) -> String {
-        let label: String = type.isOptional ? "optional" : "required"
-        let type: SwiftType = type.unwrapped
+        let label = type.isOptional ? "optional" : "required"
+        let type = type.unwrapped
         switch type.scalar {
         case .string: return "reader.readString(\(label): &\(variable))"
         case .bool: return "reader.readBool(\(label): &\(variable))"
@@ -98,14 +98,14 @@ enum Snippets {
         case .float: return "reader.readFloat(\(label): &\(variable))"
         case .date: return "reader.readDate(\(label): &\(variable))"
         default:
-            let closure: String = type.needsClosure ? ", \(readerClosure(type))" : ""
+            let closure = type.needsClosure ? ", \(readerClosure(type))" : ""
             return "reader.readMember(\(label): &\(variable)\(closure))"
         }
     }
 
     /// A statement that writes a member of an object, or nothing for `nil`.
     static func writeMember(_ key: String, _ type: SwiftType, _ value: String) -> String {
-        let type: SwiftType = type.unwrapped
+        let type = type.unwrapped
         let label: String
         switch type.scalar {
         case .string: label = "string"
@@ -118,7 +118,7 @@ enum Snippets {
         case .date: label = "date"
         default: label = "value"
         }
-        let closure: String = label == "value" && type.needsClosure ? ", \(writerClosure(type))" : ""
+        let closure = label == "value" && type.needsClosure ? ", \(writerClosure(type))" : ""
         return "writer.member(\(stringLiteral(key)), \(label): \(value)\(closure))"
     }
 
@@ -141,8 +141,8 @@ enum Snippets {
         reading type: SwiftType,
         isOptional: Bool = false
     ) -> String {
-        let all: [String] = arguments + (type.needsClosure ? [readerClosure(type)] : [])
-        let call: String = "\(function)(\(all.joined(separator: ", ")))"
+        let all = arguments + (type.needsClosure ? [readerClosure(type)] : [])
+        let call = "\(function)(\(all.joined(separator: ", ")))"
         return type.needsClosure ? call : "\(call) as \(type.text)\(isOptional ? "?" : "")"
     }
 

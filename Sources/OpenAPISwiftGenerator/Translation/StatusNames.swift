@@ -10,7 +10,7 @@ enum StatusNames {
 
     /// The name of a payload: the case with its first letter in upper case.
     static func typeName(_ status: ResponseStatus) -> String {
-        let name: String = caseName(status)
+        let name = caseName(status)
         return name.prefix(1).uppercased() + name.dropFirst()
     }
 

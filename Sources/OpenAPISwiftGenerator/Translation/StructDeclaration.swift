@@ -66,13 +66,13 @@ struct StructDeclaration {
 
     /// The initialiser's parameters, which the convenience overload of an operation repeats.
     var parameters: [FunctionDeclaration.Parameter] {
-        fields.map { (field: Field) in
+        fields.map { field in
             .init(label: escaped(field.name), type: field.type, defaultValue: field.defaultValue)
         }
     }
 
     var declaration: Declaration {
-        var members: [Declaration] = nested
+        var members = nested
         for field in fields {
             members.append(
                 .property(
@@ -124,9 +124,9 @@ struct InputDeclaration {
         sharing shared: inout SharedDeclarations
     ) {
         guard !fields.isEmpty || accept != nil else { return }
-        let type: String = "\(path).Input.\(typeName)"
+        let type = "\(path).Input.\(typeName)"
         if fields.isEmpty, let accept {
-            let target: String = "OpenAPISwiftRuntime.AcceptHeaders<\(accept)>"
+            let target = "OpenAPISwiftRuntime.AcceptHeaders<\(accept)>"
             structure.nested.append(.alias(documentation: nil, name: typeName, target: target))
             structure.fields.append(StructDeclaration.Field(name: name, type: type, defaultValue: ".init()"))
             return
@@ -177,9 +177,9 @@ struct OutputDeclaration {
     let responses: [TranslatedResponse]
 
     func declaration(nested: [Declaration]) -> Declaration {
-        var members: [Declaration] = nested
+        var members = nested
         for response in responses {
-            let name: String = escaped(response.caseName)
+            let name = escaped(response.caseName)
             switch response.status {
             case .code:
                 members.append(.enumCase(documentation: response.documentation, text: "\(name)(\(response.path))"))
@@ -229,7 +229,7 @@ struct OutputDeclaration {
     }
 
     private func getter(for response: TranslatedResponse, isOnly: Bool) -> Declaration {
-        let name: String = escaped(response.caseName)
+        let name = escaped(response.caseName)
         let pattern: String
         switch response.status {
         case .code: pattern = "case .\(name)(let response)"

@@ -53,7 +53,7 @@ extension Declaration {
         func uses(_ type: String) -> Bool { type.contains("\(module).") }
         switch self {
         case .type(let type):
-            let inherits: Bool = countsConformances && type.inherits.contains(where: uses)
+            let inherits = countsConformances && type.inherits.contains(where: uses)
             return inherits || type.members.contains { $0.exposes(module, countsConformances: countsConformances) }
         case .alias(_, _, _, let target, let conformances):
             return uses(target) || (countsConformances && conformances == module)
@@ -116,7 +116,7 @@ struct TypeDeclaration: Sendable {
 extension SwiftFile {
     /// The file with extensions for what cannot stand inside of other declarations.
     var withExtensions: SwiftFile {
-        var result: SwiftFile = self
+        var result = self
         result.declarations = declarations.flatMap { (declaration: Declaration) -> [Declaration] in
             if case .type(let type) = declaration { type.withExtensions } else { [declaration] }
         }
@@ -131,7 +131,7 @@ extension TypeDeclaration {
     /// The declaration with nothing too deep in it, extensions that hold what was, and extensions with the keys of types.
     fileprivate var withExtensions: [Declaration] {
         var extensions: [Declaration] = []
-        let type: TypeDeclaration = moving(into: &extensions, path: name, attributes: [], depth: 0)
+        let type = moving(into: &extensions, path: name, attributes: [], depth: 0)
         return [.type(type)] + extensions
     }
 
@@ -142,15 +142,15 @@ extension TypeDeclaration {
         attributes outer: [String],
         depth: Int
     ) -> TypeDeclaration {
-        let attributes: [String] = self.attributes.isEmpty ? outer : self.attributes
-        var result: TypeDeclaration = self
+        let attributes = self.attributes.isEmpty ? outer : self.attributes
+        var result = self
         result.members = []
         var moved: [Declaration] = []
         for member in members {
             switch member {
             case .type(let inner) where depth < Self.deepest:
-                let path: String = "\(path).\(inner.name)"
-                let type: TypeDeclaration =
+                let path = "\(path).\(inner.name)"
+                let type =
                     inner.moving(into: &extensions, path: path, attributes: attributes, depth: depth + 1)
                 result.members.append(.type(type))
             case .type:

@@ -16,7 +16,7 @@ struct TagSplit {
             operationTags[name] = resolved.operation.tags.first
         }
         var moved: [String: [Moved]] = [:]
-        var result: [SwiftFile] = files
+        var result = files
         for index in result.indices {
             for place in result[index].declarations.indices {
                 guard case .type(var type) = result[index].declarations[place], type.keyword == .extension else {
@@ -42,7 +42,7 @@ struct TagSplit {
         }
         var scope = NameScope()
         for tag in groups.tags {
-            let name: String = fileName(for: tag, in: &scope)
+            let name = fileName(for: tag, in: &scope)
             guard let members = moved[tag] else { continue }
             result.append(file(name, members))
         }
@@ -58,9 +58,9 @@ struct TagSplit {
 
     /// Names that differ by more than their case, for file systems that do not tell it apart.
     private func fileName(for tag: String, in scope: inout NameScope) -> String {
-        let name: String = names.typeName(tag)
-        let folded: String = name.lowercased()
-        let claimed: String = scope.claim(folded)
+        let name = names.typeName(tag)
+        let folded = name.lowercased()
+        let claimed = scope.claim(folded)
         return "\(TagSplit.fileNamePrefix)\(name)\(claimed.dropFirst(folded.count)).swift"
     }
 
@@ -71,7 +71,7 @@ struct TagSplit {
         var imports: [SwiftImport] = []
         var declarations: [Declaration] = []
         for type in [SchemaCatalog.namespace, "Operations"] {
-            let members: [Moved] = moved.filter { $0.type == type }
+            let members = moved.filter { $0.type == type }
             guard !members.isEmpty else { continue }
             for item in members.flatMap(\.imports) where !imports.contains(where: { $0.module == item.module }) {
                 imports.append(item)
@@ -96,7 +96,7 @@ private struct Groups {
         var users: [String: String?] = [:]
         var groups: [String?: [ResolvedOperation]] = [:]
         for operation in document.operations {
-            let tag: String? = operation.operation.tags.first
+            let tag = operation.operation.tags.first
             if let tag, groups[tag] == nil { tags.append(tag) }
             groups[tag, default: []].append(operation)
         }

@@ -45,28 +45,27 @@ struct TranslatedMultipart: Sendable {
 // MARK: Declaring
 
 extension OperationTranslator {
-
     /// Declares the components that are enums of parts.
     mutating func translateMultipartComponents() {
         for entry in document.schemas.entries where multipartSchemas.contains(entry.key) {
-            var place = SchemaTranslator.Place(path: SchemaCatalog.namespace)
-            let model: TranslatedMultipart? = declareMultipart(
+            var parent = DeclarationScope(path: SchemaCatalog.namespace)
+            let model = declareMultipart(
                 entry.schema,
                 encoding: .init(),
                 named: entry.swiftName,
                 at: entry.schema.position,
-                in: &place
+                in: &parent
             )
-            components.schemas += place.declarations
+            components.schemas += parent.declarations
             components.multipart[entry.key] = model
         }
     }
 
-    /// The enum of a body's parts, declared in place unless it is a component.
+    /// The enum of a body's parts, declared here unless it is a component.
     mutating func multipart(
         of item: MediaType,
         named name: String,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedMultipart? {
         if item.encoding.isEmpty, let reference = item.schema?.reference,
             let entry = types.schemas.entry(for: reference), multipartSchemas.contains(entry.key)
@@ -76,9 +75,9 @@ extension OperationTranslator {
         return declareMultipart(
             item.schema,
             encoding: item.encoding,
-            named: place.scope.claim("\(names.typeName(name))Payload"),
+            named: parent.names.claim("\(names.typeName(name))Payload"),
             at: item.position,
-            in: &place
+            in: &parent
         )
     }
 
@@ -87,11 +86,11 @@ extension OperationTranslator {
         encoding: OrderedMap<PartEncoding>,
         named name: String,
         at position: SourcePosition,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedMultipart? {
-        let path: String = "\(place.path).\(name)"
+        let path = "\(parent.path).\(name)"
         guard let object = schema.map({ objectSchema(behind: $0) }) ?? Schema(position: position) else {
-            types.diagnostics.warn(
+            diagnostics.warn(
                 "A multipart body is left out: it needs the schema of an object.",
                 at: position,
                 remedy: "describe the parts as an object's properties",
@@ -99,13 +98,13 @@ extension OperationTranslator {
             )
             return nil
         }
-        var inner = SchemaTranslator.Place(path: path)
+        var inner = DeclarationScope(path: path)
         var members: [Declaration] = []
-        let others: TranslatedMultipart.Others = self.others(of: object, in: &inner)
+        let others = self.others(of: object, in: &inner)
         var scope = NameScope(taken: Set([others.caseName].compactMap { $0 }))
         var parts: [TranslatedMultipart.Part] = []
         for property in object.properties {
-            let isRequired: Bool = object.required.contains(property.name)
+            let isRequired = object.required.contains(property.name)
             guard
                 let part = part(
                     property,
@@ -141,14 +140,14 @@ extension OperationTranslator {
             )
         case .refused:
             guard parts.isEmpty else { break }
-            types.diagnostics.warn(
+            diagnostics.warn(
                 "A multipart body is left out: no part is allowed in it.",
                 at: position,
                 foundIn: path
             )
             return nil
         }
-        place.declarations.append(
+        parent.declarations.append(
             .type(
                 TypeDeclaration(
                     documentation: schema?.documentation,
@@ -164,7 +163,7 @@ extension OperationTranslator {
 
     /// The object that a body's schema is, through references.
     private func objectSchema(behind schema: Schema) -> Schema? {
-        var schema: Schema = schema
+        var schema = schema
         var seen: Set<String> = []
         while true {
             switch types.schemas.shape(of: schema) {
@@ -182,28 +181,28 @@ extension OperationTranslator {
         isRequired: Bool,
         encoding: PartEncoding?,
         scope: inout NameScope,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedMultipart.Part? {
-        var element: Schema = property.schema
+        var element = property.schema
         var isRepeatable = false
         if case .array(let items) = types.schemas.resolvedShape(of: property.schema) {
             element = items
             isRepeatable = true
         }
-        let name: String = place.scope.claim("\(names.typeName(property.name))Payload")
-        var inner = SchemaTranslator.Place(path: "\(place.path).\(name)", scope: NameScope(taken: ["Headers"]))
-        let hint: String = "\(names.typeName("body"))Payload"
+        let name = parent.names.claim("\(names.typeName(property.name))Payload")
+        var inner = DeclarationScope(path: "\(parent.path).\(name)", names: NameScope(taken: ["Headers"]))
+        let hint = "\(names.typeName("body"))Payload"
         guard let body = partBody(of: element, encoding: encoding, named: hint, in: &inner) else { return nil }
-        var headerPlace = SchemaTranslator.Place(path: "\(inner.path).Headers")
+        var headerScope = DeclarationScope(path: "\(inner.path).Headers")
         let fields: [(name: String, header: Referenced<Header>)] = (encoding?.headers ?? []).filter {
             !["content-type", "content-disposition"].contains($0.name.lowercased())
         }
-        let headers: [TranslatedParameter] = self.headers(fields, of: "part", in: &headerPlace)
+        let headers = self.headers(fields, of: "part", in: &headerScope)
         var structure = StructDeclaration(name: name, documentation: property.schema.documentation)
         structure.addHeaders(
             headers,
-            nested: headerPlace.declarations,
-            path: headerPlace.path,
+            nested: headerScope.declarations,
+            path: headerScope.path,
             of: "part",
             sharing: &shared
         )
@@ -211,7 +210,7 @@ extension OperationTranslator {
         structure.fields.append(
             StructDeclaration.Field(name: "body", type: body.type.text, documentation: "The part's body.")
         )
-        place.declarations.append(structure.declaration)
+        parent.declarations.append(structure.declaration)
         return TranslatedMultipart.Part(
             name: property.name,
             caseName: scope.claim(names.memberName(property.name)),
@@ -225,17 +224,17 @@ extension OperationTranslator {
 
     private mutating func others(
         of schema: Schema,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedMultipart.Others {
         switch schema.additionalProperties {
         case .unspecified: return .undocumented
         case .allowed: return .other
         case .forbidden: return .refused
         case .schema(let value):
-            let hint: String = "\(names.typeName("additionalProperties"))Payload"
-            var element: Schema = value
+            let hint = "\(names.typeName("additionalProperties"))Payload"
+            var element = value
             if case .array(let items) = types.schemas.resolvedShape(of: value) { element = items }
-            return partBody(of: element, encoding: nil, named: hint, in: &place).map { .typed($0) } ?? .undocumented
+            return partBody(of: element, encoding: nil, named: hint, in: &parent).map { .typed($0) } ?? .undocumented
         }
     }
 
@@ -243,18 +242,18 @@ extension OperationTranslator {
         of schema: Schema,
         encoding: PartEncoding?,
         named hint: String,
-        in place: inout SchemaTranslator.Place
+        in parent: inout DeclarationScope
     ) -> TranslatedMultipart.Body? {
-        let mediaType: MediaTypeName? = partType(of: schema, encoding: encoding)
+        let mediaType = partType(of: schema, encoding: encoding)
         guard let mediaType, mediaType.coding == .json else {
             return mediaType.map { TranslatedMultipart.Body(mediaType: $0, type: .body) }
         }
-        guard let type = types.type(of: schema, named: hint, in: &place) else { return nil }
+        guard let type = types.type(of: schema, named: hint, in: &parent) else { return nil }
         guard !isStream(type) else {
-            types.diagnostics.warn(
+            diagnostics.warn(
                 "A part is left out: binary data has no JSON form.",
                 at: schema.position,
-                foundIn: place.path
+                foundIn: parent.path
             )
             return nil
         }
@@ -285,7 +284,6 @@ extension OperationTranslator {
 // MARK: Reading and writing
 
 extension TranslatedMultipart {
-
     /// An expression that reads the parts of a message.
     func read(from message: String) -> String {
         "try \(message).multipart(\(path).partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> \(path) in try \(path).decode(part: part) })"
@@ -298,11 +296,11 @@ extension TranslatedMultipart {
 
     /// What a file needs to write some bodies and to read others.
     static func extensions(writing written: [TranslatedBody], reading read: [TranslatedBody]) -> [Declaration] {
-        let all: [TranslatedMultipart] = (written + read).flatMap(\.cases).compactMap(\.multipart)
+        let all = (written + read).flatMap(\.cases).compactMap(\.multipart)
         let writtenPaths: Set<String> = Set(written.flatMap(\.cases).compactMap(\.multipart?.path))
         let readPaths: Set<String> = Set(read.flatMap(\.cases).compactMap(\.multipart?.path))
         var seen: Set<String> = []
-        return all.filter { seen.insert($0.path).inserted }.map { (body: TranslatedMultipart) in
+        return all.filter { seen.insert($0.path).inserted }.map { body in
             var members: [Declaration] = [body.requirements]
             if readPaths.contains(body.path) { members.append(body.decoder) }
             if writtenPaths.contains(body.path) { members.append(body.encoder) }
@@ -311,7 +309,7 @@ extension TranslatedMultipart {
     }
 
     private var requirements: Declaration {
-        let list: String = parts.map { "(name: \(stringLiteral($0.name)), occurrence: .\($0.occurrence))" }
+        let list = parts.map { "(name: \(stringLiteral($0.name)), occurrence: .\($0.occurrence))" }
             .joined(separator: ", ")
         let isClosed: Bool = if case .refused = others { true } else { false }
         return .function(
@@ -326,7 +324,7 @@ extension TranslatedMultipart {
     }
 
     private var decoder: Declaration {
-        var cases: [Statement] = parts.map { (part: Part) in
+        var cases: [Statement] = parts.map { part in
             var lines: [Statement] = [
                 .line("try part.requireContentType(\(stringLiteral(part.body.mediaType.normalized)))")
             ]
@@ -374,9 +372,9 @@ extension TranslatedMultipart {
     }
 
     private var encoder: Declaration {
-        var cases: [Statement] = parts.map { (part: Part) in
+        var cases: [Statement] = parts.map { part in
             var lines: [Statement] = [.line("writer.setName(\(stringLiteral(part.name)), filename: part.filename)")]
-            lines += part.headers.map { (field: TranslatedParameter) in
+            lines += part.headers.map { field in
                 .line(addHeader(field, of: "part.payload.headers.\(escaped(field.name))", to: "writer"))
             }
             lines.append(.line(part.body.write("part.payload.body")))
@@ -412,7 +410,6 @@ extension TranslatedMultipart {
 }
 
 extension TranslatedMultipart.Body {
-
     /// An expression that reads the body of `part`.
     fileprivate var read: String {
         mediaType.coding == .json ? Snippets.call("try part.json", reading: type) : "try part.rawBody()"
@@ -423,7 +420,7 @@ extension TranslatedMultipart.Body {
         guard mediaType.coding == .json else {
             return "try writer.setBody(\(value), contentType: \(stringLiteral(mediaType.normalized)))"
         }
-        let closure: String = type.needsClosure ? ", \(Snippets.writerClosure(type))" : ""
+        let closure = type.needsClosure ? ", \(Snippets.writerClosure(type))" : ""
         return "try writer.setJSONBody(\(value), contentType: \(stringLiteral(mediaType.withCharset))\(closure))"
     }
 }

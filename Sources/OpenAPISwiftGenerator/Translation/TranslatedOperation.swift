@@ -62,9 +62,9 @@ struct TranslatedBody: Sendable {
         var coding: MediaTypeName.Coding
         var type: SwiftType
         /// Source of the `ParameterShape` that the reader of a form goes by.
-        var shape: String = ""
+        var shape = ""
         /// Source of the argument that says how members of a form are spread, where that is not as usual.
-        var styles: String = ""
+        var styles = ""
         var multipart: TranslatedMultipart?
     }
 

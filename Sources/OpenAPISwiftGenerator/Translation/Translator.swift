@@ -3,10 +3,10 @@ struct Translator {
     let document: ResolvedDocument
     let names: NameAssigner
     let configuration: GeneratorConfiguration
-    var diagnostics: Diagnostics
+    let diagnostics: Diagnostics
 
-    mutating func translate() -> [SwiftFile] {
-        var types = SchemaTranslator(
+    func translate() -> [SwiftFile] {
+        let types = SchemaTranslator(
             schemas: document.schemas,
             names: names,
             enumerations: configuration.enumerations,
@@ -15,9 +15,8 @@ struct Translator {
             diagnostics: diagnostics
         )
         if configuration.modes.contains(.schemas) {
-            let schemas: [Declaration] = types.translateComponents(except: [])
-            diagnostics = types.diagnostics
-            let files: [SwiftFile] = TypesTranslator.files(
+            let schemas = types.translateComponents(except: [])
+            let files = TypesTranslator.files(
                 TypesTranslator.FileNames.schemas,
                 extending: nil,
                 schemas,
@@ -25,8 +24,8 @@ struct Translator {
             )
             return isInOneFile ? merged(files.map(\.withExtensions)) : files.map(\.withExtensions)
         }
-        let multipartSchemas: Set<String> = document.multipartSchemas
-        var schemas: [Declaration] = types.translateComponents(except: multipartSchemas)
+        let multipartSchemas = document.multipartSchemas
+        var schemas = types.translateComponents(except: multipartSchemas)
         var operationTranslator = OperationTranslator(
             document: document,
             names: names,
@@ -39,13 +38,8 @@ struct Translator {
         for operation in document.operations {
             operations.append(operationTranslator.translate(operation))
         }
-        var extensions = OperationExtensions(
-            operations: document.operations,
-            names: names,
-            diagnostics: operationTranslator.types.diagnostics
-        )
-        let extensionTables: [Declaration] = extensions.tables(for: configuration.operationExtensions)
-        diagnostics = extensions.diagnostics
+        let extensions = OperationExtensions(operations: document.operations, names: names, diagnostics: diagnostics)
+        let extensionTables = extensions.tables(for: configuration.operationExtensions)
         checkBufferedResponses(of: operations)
 
         var files: [SwiftFile] = []
@@ -66,7 +60,7 @@ struct Translator {
                     imports: imports(for: .declarations)
                 )
                 let split = TagSplit(document: document, names: names, operations: operations)
-                let types: [SwiftFile] = configuration.splitsByTag ? split.split(translator.files) : translator.files
+                let types = configuration.splitsByTag ? split.split(translator.files) : translator.files
                 files += types.map(\.withExtensions)
             case .client:
                 let translator = ClientTranslator(
@@ -93,7 +87,7 @@ struct Translator {
     }
 
     /// A name in the configuration that no operation fits would only be noticed when a program that calls it does not compile.
-    private mutating func checkBufferedResponses(of operations: [TranslatedOperation]) {
+    private func checkBufferedResponses(of operations: [TranslatedOperation]) {
         guard case .named(let names) = configuration.bufferedResponses, configuration.modes.contains(.client) else {
             return
         }
@@ -125,7 +119,7 @@ struct Translator {
 
     /// Everything in the first file, and the others empty; those of tags, whose names nobody was promised, are gone.
     private func merged(_ files: [SwiftFile]) -> [SwiftFile] {
-        var result: [SwiftFile] = files.filter { !$0.name.hasPrefix(TagSplit.fileNamePrefix) }
+        var result = files.filter { !$0.name.hasPrefix(TagSplit.fileNamePrefix) }
             .map { SwiftFile(name: $0.name, imports: [], declarations: []) }
         guard !result.isEmpty else { return [] }
         for item in files.flatMap(\.imports) {
@@ -146,11 +140,11 @@ struct Translator {
         of operations: [TranslatedOperation],
         for mode: GeneratorConfiguration.Mode
     ) -> [Declaration] {
-        let modes: Set<GeneratorConfiguration.Mode> =
+        let modes =
             isInOneFile ? configuration.modes.subtracting([.types]) : [mode]
         guard mode == modes.min() else { return [] }
-        let requests: [TranslatedBody] = operations.compactMap(\.body)
-        let responses: [TranslatedBody] = operations.flatMap(\.responses).compactMap(\.body)
+        let requests = operations.compactMap(\.body)
+        let responses = operations.flatMap(\.responses).compactMap(\.body)
         return TranslatedMultipart.extensions(
             writing: (modes.contains(.client) ? requests : []) + (modes.contains(.server) ? responses : []),
             reading: (modes.contains(.client) ? responses : []) + (modes.contains(.server) ? requests : [])
@@ -158,8 +152,8 @@ struct Translator {
     }
 
     private func imports(for kind: ImportKind) -> [SwiftImport] {
-        let modes: Set<GeneratorConfiguration.Mode> = configuration.modes
-        let hasTypes: Bool = modes.contains(.types) || modes.contains(.schemas)
+        let modes = configuration.modes
+        let hasTypes = modes.contains(.types) || modes.contains(.schemas)
         var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
         switch kind {
         case .shared(let usesAcceptHeaders):
@@ -175,10 +169,10 @@ struct Translator {
             result.append(SwiftImport(module: "HTTPTypes"))
         }
         // With types of another module, its names are in what client and server declare.
-        var isExposed: Bool = !hasTypes
+        var isExposed = !hasTypes
         if case .schemas = kind, !configuration.typeOverrides.isEmpty { isExposed = true }
-        var additional: [String] = configuration.additionalImports
-        let namesFoundation: Bool = configuration.typeOverrides.values.contains { $0.hasPrefix("Foundation.") }
+        var additional = configuration.additionalImports
+        let namesFoundation = configuration.typeOverrides.values.contains { $0.hasPrefix("Foundation.") }
         if case .schemas = kind, namesFoundation, !additional.contains("Foundation") { additional.append("Foundation") }
         for module in additional {
             if let index = result.firstIndex(where: { $0.module == module }) {

@@ -33,12 +33,12 @@ struct TypesTranslator {
 
     /// The names of the files, which are the same for every document.
     enum FileNames {
-        static let schemas: [String] = parts("Types+Schemas")
+        static let schemas = parts("Types+Schemas")
         static let parameters: [String] = ["Types+Parameters.swift"]
         static let requestBodies: [String] = ["Types+RequestBodies.swift"]
         static let responses: [String] = ["Types+Responses.swift"]
         static let headers: [String] = ["Types+Headers.swift"]
-        static let operations: [String] = parts("Types+Operations")
+        static let operations = parts("Types+Operations")
 
         static var all: [String] {
             ["Types.swift"] + schemas + parameters + requestBodies + responses + headers + operations
@@ -57,13 +57,13 @@ struct TypesTranslator {
         _ members: [Declaration],
         imports: [SwiftImport]
     ) -> [SwiftFile] {
-        var rest: ArraySlice<Declaration> = members[...]
-        let weights: [Int] = members.map(\.weight)
-        let total: Int = weights.reduce(0, +)
-        let count: Int = min(names.count, max(1, total / TypesTranslator.weightOfFile))
+        var rest = members[...]
+        let weights = members.map(\.weight)
+        let total = weights.reduce(0, +)
+        let count = min(names.count, max(1, total / TypesTranslator.weightOfFile))
         var taken = 0
-        return names.enumerated().map { (index: Int, name: String) in
-            let limit: Int = index + 1 < count ? total * (index + 1) / count : total
+        return names.enumerated().map { index, name in
+            let limit = index + 1 < count ? total * (index + 1) / count : total
             var part: [Declaration] = []
             while taken < limit, let member = rest.popFirst() {
                 taken += weights[members.count - rest.count - 1]
@@ -89,7 +89,7 @@ struct TypesTranslator {
     }
 
     private var apiProtocol: Declaration {
-        let requirements: [Declaration] = operations.map { (operation: TranslatedOperation) in
+        let requirements: [Declaration] = operations.map { operation in
             .function(
                 FunctionDeclaration(
                     documentation: OperationTranslator.documentation(of: operation.operation),
@@ -101,7 +101,7 @@ struct TypesTranslator {
                 )
             )
         }
-        let title: String = document.title.isEmpty ? "the document" : document.title
+        let title = document.title.isEmpty ? "the document" : document.title
         return .type(
             TypeDeclaration(
                 documentation: "The operations of \(title): called through a `Client`, implemented by a server.",
@@ -114,9 +114,9 @@ struct TypesTranslator {
     }
 
     private var overloads: Declaration {
-        let members: [Declaration] = operations.map { (operation: TranslatedOperation) in
-            let parameters: [FunctionDeclaration.Parameter] = inputParameters(of: operation)
-            let arguments: [String] = parameters.map { "\($0.label): \($0.label)" }
+        let members: [Declaration] = operations.map { operation in
+            let parameters = inputParameters(of: operation)
+            let arguments = parameters.map { "\($0.label): \($0.label)" }
             return .function(
                 FunctionDeclaration(
                     documentation: OperationTranslator.documentation(of: operation.operation),
@@ -146,7 +146,7 @@ struct TypesTranslator {
     private func inputParameters(of operation: TranslatedOperation) -> [FunctionDeclaration.Parameter] {
         var result: [FunctionDeclaration.Parameter] = []
         func add(_ label: String, _ type: String, _ fields: [TranslatedParameter]) {
-            let hasDefaults: Bool = fields.allSatisfy(\.type.isOptional)
+            let hasDefaults = fields.allSatisfy(\.type.isOptional)
             result.append(
                 .init(
                     label: label,
@@ -160,7 +160,7 @@ struct TypesTranslator {
         if operation.hasHeaders { add("headers", "Headers", operation.headerFields) }
         if !operation.cookieFields.isEmpty { add("cookies", "Cookies", operation.cookieFields) }
         if let body = operation.body {
-            let isRequired: Bool = operation.isBodyRequired
+            let isRequired = operation.isBodyRequired
             result.append(
                 .init(
                     label: "body",
@@ -173,7 +173,7 @@ struct TypesTranslator {
     }
 
     private var servers: Declaration {
-        let members: [Declaration] = document.servers.enumerated().flatMap { (index: Int, server: Server) in
+        let members = document.servers.enumerated().flatMap { index, server in
             ServerDeclaration(server: server, number: index + 1, names: names).declarations
         }
         return .type(
@@ -199,7 +199,7 @@ struct TypesTranslator {
                 documentation: "What the document names for use in several places.",
                 keyword: .enumeration,
                 name: "Components",
-                members: kinds.map { (name: String, documentation: String) in
+                members: kinds.map { name, documentation in
                     .type(TypeDeclaration(documentation: documentation, keyword: .enumeration, name: name))
                 }
             )
@@ -232,13 +232,13 @@ private struct ServerDeclaration {
         var variables: [String] = []
         var oldVariables: [String] = []
         for variable in server.variables {
-            let label: String = escaped(names.memberName(variable.name))
-            let key: String = stringLiteral(variable.name)
-            let value: String = stringLiteral(variable.defaultValue)
+            let label = escaped(names.memberName(variable.name))
+            let key = stringLiteral(variable.name)
+            let value = stringLiteral(variable.defaultValue)
             oldParameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
             if let values = variable.allowedValues, !values.isEmpty {
-                let capitalized: String = capitalizedWords(variable.name)
-                let typeName: String = scope.claim(names.typeName(capitalized))
+                let capitalized = capitalizedWords(variable.name)
+                let typeName = scope.claim(names.typeName(capitalized))
                 nested.append(enumeration(of: values, named: typeName, documentation: variable.documentation))
                 parameters.append(
                     .init(
@@ -248,7 +248,7 @@ private struct ServerDeclaration {
                     )
                 )
                 variables.append(".init(name: \(key), value: \(label).rawValue)")
-                let allowed: String = values.map(stringLiteral).joined(separator: ", ")
+                let allowed = values.map(stringLiteral).joined(separator: ", ")
                 oldVariables.append(".init(name: \(key), value: \(label), allowedValues: [\(allowed)])")
             } else {
                 parameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
@@ -309,7 +309,7 @@ private struct ServerDeclaration {
                 keyword: .enumeration,
                 name: name,
                 inherits: ["Swift.String", "Swift.Sendable"],
-                members: values.map { (value: String) in
+                members: values.map { value in
                     .enumCase(
                         documentation: nil,
                         text: "\(escaped(scope.claim(names.memberName(value)))) = \(stringLiteral(value))"
