@@ -137,7 +137,7 @@ public struct JSONKeys: Sendable {
     /// Whether the table has a key.
     package func contains(_ key: String) -> Bool {
         var key = key
-        return key.withUTF8 { (utf8: UnsafeBufferPointer<UInt8>) in
+        return key.withUTF8 { utf8 in
             let nothing: StaticString = ""
             let start = utf8.baseAddress ?? nothing.utf8Start
             return index(of: start, count: utf8.count, limit: start + utf8.count) >= 0

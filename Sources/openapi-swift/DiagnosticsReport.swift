@@ -23,11 +23,11 @@ struct DiagnosticsReport {
         for case let location? in diagnostics.map(\.location) where files[location.file] == nil {
             files[location.file] = files.count + 1
         }
-        let keys: [[Int]] = diagnostics.enumerated().map { index, diagnostic in
+        let keys = diagnostics.enumerated().map { index, diagnostic in
             guard let location = diagnostic.location else { return [0, 0, 0, index] }
             return [files[location.file] ?? 0, location.line, location.column, index]
         }
-        let order: [Int] = diagnostics.indices.sorted { keys[$0].lexicographicallyPrecedes(keys[$1]) }
+        let order = diagnostics.indices.sorted { keys[$0].lexicographicallyPrecedes(keys[$1]) }
         return DiagnosticsReport(diagnostics: order.map { diagnostics[$0] })
     }
 
@@ -43,9 +43,9 @@ struct DiagnosticsReport {
     func summary(of document: String, as format: DiagnosticsFormat) -> String {
         var counts: [Diagnostic.Severity: Int] = [:]
         for diagnostic in diagnostics { counts[diagnostic.severity, default: 0] += 1 }
-        let errors: Int = counts[.error] ?? 0
-        let warnings: Int = counts[.warning] ?? 0
-        let notes: Int = counts[.note] ?? 0
+        let errors = counts[.error] ?? 0
+        let warnings = counts[.warning] ?? 0
+        let notes = counts[.note] ?? 0
         switch format {
         case .text:
             return "\(document): \(count(errors, "error")), \(count(warnings, "warning")), \(count(notes, "note"))"
@@ -87,7 +87,7 @@ struct DiagnosticsReport {
             if let remedy = diagnostic.remedy { lines.append("  remedy: \(quoted(remedy))") }
             lines.append("  severity: \(diagnostic.severity.rawValue)")
         }
-        let messages: [String] = Set(diagnostics.map(\.message)).sorted()
+        let messages = Set(diagnostics.map(\.message)).sorted()
         lines.append(messages.isEmpty ? "uniqueMessages: []" : "uniqueMessages:")
         lines += messages.map { "- \(quoted($0))" }
         return lines.joined(separator: "\n") + "\n"

@@ -35,7 +35,7 @@ struct FilterCommand: ParsableCommand {
             printToStandardError("warning: the configuration has no 'filter', the whole document follows")
         }
         do throws(Diagnostic) {
-            let text: String = try DocumentFilter.filter(
+            let text = try DocumentFilter.filter(
                 document,
                 named: docPath,
                 by: configuration.filter,

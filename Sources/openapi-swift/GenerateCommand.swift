@@ -51,16 +51,16 @@ struct GenerateCommand: ParsableCommand {
     }
 
     func run() throws {
-        var configuration: GeneratorConfiguration = try options.configuration()
+        var configuration = try options.configuration()
         configuration.splitsByTag = split
         if options.diagnosticsFormat == .text {
-            var banner: [String] = configuration.banner
+            var banner = configuration.banner
             banner.append("- output directory: \(outputDirectory)")
             if split { banner.append("- split: by tag") }
             if dryRun { banner.append("- dry run: nothing is written") }
             printToStandardError("\(options.docPath):\n\(banner.joined(separator: "\n"))")
         }
-        let result: GeneratorResult = try options.generate(with: configuration)
+        let result = try options.generate(with: configuration)
         let report = DiagnosticsReport(diagnostics: result.diagnostics)
         for line in report.lines(as: options.diagnosticsFormat) { printToStandardError(line) }
         if report.hasErrors { throw ExitCode.failure }
@@ -70,9 +70,9 @@ struct GenerateCommand: ParsableCommand {
     // MARK: Files
 
     private func write(_ files: [GeneratedFile], with configuration: GeneratorConfiguration) throws {
-        var files: [GeneratedFile] = files
+        var files = files
         if pluginSource == .build {
-            let names: [String] = GeneratorConfiguration.Mode.allCases.flatMap(Generator.fileNames)
+            let names = GeneratorConfiguration.Mode.allCases.flatMap(Generator.fileNames)
             for name in names where !files.contains(where: { $0.name == name }) {
                 files.append(GeneratedFile(name: name, contents: ""))
             }
@@ -85,7 +85,7 @@ struct GenerateCommand: ParsableCommand {
             try removeStaleFiles(from: directory, keeping: Set(files.map(\.name)))
         }
         for file in files {
-            let url: URL = directory.appendingPathComponent(file.name)
+            let url = directory.appendingPathComponent(file.name)
             let data = Data(file.contents.utf8)
             if let present = try? Data(contentsOf: url), present == data {
                 print("File \(file.name) is already up to date.")
@@ -103,7 +103,7 @@ struct GenerateCommand: ParsableCommand {
             guard name.hasPrefix(Generator.splitFileNamePrefix), name.hasSuffix(".swift"), !names.contains(name) else {
                 continue
             }
-            let url: URL = directory.appendingPathComponent(name)
+            let url = directory.appendingPathComponent(name)
             guard let data = try? Data(contentsOf: url), data.starts(with: Data(Generator.marker.utf8)) else {
                 continue
             }

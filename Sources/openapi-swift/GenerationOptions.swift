@@ -78,7 +78,7 @@ struct GenerationOptions: ParsableArguments {
     ) throws -> GeneratorConfiguration {
         var file = ConfigurationFile()
         if let config { file = try reporting { () throws(Diagnostic) in try ConfigurationFile(path: config) } }
-        let requested: [GeneratorConfiguration.Mode]? = modes.isEmpty ? file.generate : modes
+        let requested = modes.isEmpty ? file.generate : modes
         guard let modes = requested.map(Set.init) ?? defaultModes else {
             throw ValidationError("Nothing to generate: give --mode, or a --config file with the key 'generate'.")
         }
@@ -102,10 +102,10 @@ struct GenerationOptions: ParsableArguments {
 
     /// Runs the generator over the document and writes the diagnostics file, whatever comes of it.
     func generate(with configuration: GeneratorConfiguration) throws -> GeneratorResult {
-        let document: [UInt8] = try reporting { () throws(Diagnostic) in
+        let document = try reporting { () throws(Diagnostic) in
             try contents(of: docPath, what: "OpenAPI document")
         }
-        let result: GeneratorResult = Generator(configuration: configuration)
+        let result = Generator(configuration: configuration)
             .generate(from: document, named: docPath, loadingReferencesWith: contentsOfReferencedFile)
         try writeDiagnosticsFile(result.diagnostics)
         return result
@@ -135,7 +135,7 @@ extension GeneratorConfiguration {
     var banner: [String] {
         func list(_ items: [String]) -> String { items.isEmpty ? "<none>" : items.joined(separator: ", ") }
         func pairs(_ items: [String: String]) -> String { list(items.keys.sorted().map { "\($0)=\(items[$0] ?? "")" }) }
-        let styles: [String] = unknownMembers.schemas.sorted { $0.key < $1.key }.map { "\($0)=\($1.rawValue)" }
+        let styles = unknownMembers.schemas.sorted { $0.key < $1.key }.map { "\($0)=\($1.rawValue)" }
         let bufferedText =
             switch bufferedResponses {
             case .all: "all"

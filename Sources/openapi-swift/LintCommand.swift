@@ -22,7 +22,7 @@ struct LintCommand: ParsableCommand {
 
     func run() throws {
         let all: Set<GeneratorConfiguration.Mode> = [.types, .client, .server]
-        let result: GeneratorResult = try options.generate(with: try options.configuration(defaultModes: all))
+        let result = try options.generate(with: try options.configuration(defaultModes: all))
         let report = DiagnosticsReport(diagnostics: result.diagnostics).sorted
         for line in report.lines(as: options.diagnosticsFormat) { print(line) }
         print(report.summary(of: options.docPath, as: options.diagnosticsFormat))

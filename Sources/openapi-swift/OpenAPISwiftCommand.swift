@@ -67,7 +67,7 @@ private struct UnreadableFile: Error, CustomStringConvertible {
 extension ConfigurationFile {
     /// Reads the file at a path.
     init(path: String, isStrict: Bool = true) throws(Diagnostic) {
-        let bytes: [UInt8] = try contents(of: path, what: "configuration")
+        let bytes = try contents(of: path, what: "configuration")
         try self.init(parsing: bytes, named: path, isStrict: isStrict)
     }
 }

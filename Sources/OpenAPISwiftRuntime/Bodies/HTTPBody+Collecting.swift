@@ -5,7 +5,6 @@
 #endif
 
 extension HTTPBody {
-
     /// Reads the body whole.
     ///
     /// Bytes in memory are returned as they are, with no copy and no suspension; so is a stream of one chunk.
@@ -43,7 +42,6 @@ extension HTTPBody {
 }
 
 extension ArraySlice where Element == UInt8 {
-
     /// Reads a body whole, as a slice of bytes.
     /// - Parameters:
     ///   - body: The body to read.
@@ -55,7 +53,6 @@ extension ArraySlice where Element == UInt8 {
 }
 
 extension Array where Element == UInt8 {
-
     /// Reads a body whole, as an array of bytes.
     /// - Parameters:
     ///   - body: The body to read.
@@ -67,7 +64,6 @@ extension Array where Element == UInt8 {
 }
 
 extension String {
-
     /// Reads a body whole, as text.
     ///
     /// Bytes that are not UTF-8 become U+FFFD.
@@ -81,7 +77,6 @@ extension String {
 }
 
 extension Data {
-
     /// Reads a body whole, as a data value.
     /// - Parameters:
     ///   - body: The body to read.

@@ -8,7 +8,6 @@ import Synchronization
 
 /// How often a sequence of chunks can be read.
 public enum IterationBehavior: Sendable {
-
     /// Once: the chunks are gone after they have been read, as with a stream that arrives from the network.
     case single
 
@@ -45,13 +44,11 @@ public enum IterationBehavior: Sendable {
 /// - ``Swift/Array/init(collecting:upTo:)``
 /// - ``Swift/String/init(collecting:upTo:)``
 public final class HTTPBody: Sendable {
-
     /// The element of a body: some of its bytes, in order.
     public typealias ByteChunk = ArraySlice<UInt8>
 
     /// The number of bytes in a body, where it is known before the bytes are read.
     public enum Length: Sendable, Equatable {
-
         /// The number of bytes is not known; the transport ends the body in its own way, as with chunked transfer coding.
         case unknown
 
@@ -93,7 +90,6 @@ public final class HTTPBody: Sendable {
 // MARK: - Bodies of bytes in memory
 
 extension HTTPBody {
-
     /// Creates an empty body.
     public convenience init() {
         self.init(.bytes([]), length: .known(0), iterationBehavior: .multiple)
@@ -170,7 +166,6 @@ extension HTTPBody {
 // MARK: - Bodies that arrive over time
 
 extension HTTPBody {
-
     /// Creates a body of a stream of chunks that can fail.
     ///
     /// The body can be read once.
@@ -269,7 +264,6 @@ extension HTTPBody {
 // MARK: - Reading
 
 extension HTTPBody: AsyncSequence {
-
     /// Some bytes of the body.
     public typealias Element = ByteChunk
 
@@ -278,7 +272,6 @@ extension HTTPBody: AsyncSequence {
 
     /// Reads the chunks of a body in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private enum State {
             case bytes(ByteChunk)
             case chunks(() async throws -> ByteChunk?)
@@ -353,7 +346,6 @@ extension HTTPBody: AsyncSequence {
 // MARK: - Identity and literals
 
 extension HTTPBody: Hashable {
-
     /// Tells whether two bodies are the same object.
     public static func == (lhs: HTTPBody, rhs: HTTPBody) -> Bool {
         lhs === rhs
@@ -366,7 +358,6 @@ extension HTTPBody: Hashable {
 }
 
 extension HTTPBody: ExpressibleByStringLiteral {
-
     /// Creates a body of the UTF-8 of a literal.
     public convenience init(stringLiteral value: String) {
         self.init(value)
@@ -374,7 +365,6 @@ extension HTTPBody: ExpressibleByStringLiteral {
 }
 
 extension HTTPBody: ExpressibleByArrayLiteral {
-
     /// Creates a body of the bytes of a literal.
     public convenience init(arrayLiteral elements: UInt8...) {
         self.init(elements)

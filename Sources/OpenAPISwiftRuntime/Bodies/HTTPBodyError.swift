@@ -1,9 +1,7 @@
 /// An error of reading a body that does not come from the sequence behind it.
 public struct HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
-
     /// What went wrong.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-
         private enum Value: String {
             case tooManyBytes
             case alreadyIterated

@@ -15,7 +15,6 @@
 /// // {"created":"2026-01-18T10:04:11.250Z"}
 /// ```
 public struct Configuration: Sendable {
-
     /// How dates are written and read, in bodies, parameters and headers alike.
     public var dateTranscoder: any DateTranscoder {
         get { dates.transcoder }
@@ -69,7 +68,6 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-
     /// Creates a configuration.
     /// - Parameters:
     ///   - dateTranscoder: How dates are written and read.
@@ -111,7 +109,6 @@ extension Configuration {
 
 /// How the values of header fields are spelled.
 public enum HeaderValueEncoding: Sendable {
-
     /// Everything but letters, digits and `-._~` is percent-encoded, as code of Apple's generator does.
     ///
     /// ```
@@ -130,7 +127,6 @@ public enum HeaderValueEncoding: Sendable {
 
 /// Writes and reads values in a format that the runtime does not know, such as XML.
 public protocol CustomCoder: Sendable {
-
     /// Writes a value.
     /// - Parameter value: The value to write.
     /// - Returns: The bytes of the body.

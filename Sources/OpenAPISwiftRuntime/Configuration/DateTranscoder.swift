@@ -8,7 +8,6 @@
 ///
 /// Every date of a document goes through the transcoder of the ``Configuration``: in JSON and form bodies, in parameters and in headers.
 public protocol DateTranscoder: Sendable {
-
     /// Writes a date.
     /// - Parameter date: The date.
     /// - Returns: Its text.
@@ -34,10 +33,8 @@ public protocol DateTranscoder: Sendable {
 /// is not in the calendar is refused. Fractions of a second are refused unless the options ask for them, and then they are required.
 /// Writing uses UTC and rounds to milliseconds; years outside 0...9999 are refused both ways.
 public struct ISO8601DateTranscoder: DateTranscoder {
-
     /// The parts of the text; the values are those of Foundation's `ISO8601DateFormatter.Options`.
     public struct Options: OptionSet, Sendable {
-
         /// The options as bits.
         public let rawValue: UInt
 
@@ -206,7 +203,6 @@ public struct ISO8601DateTranscoder: DateTranscoder {
 }
 
 extension DateTranscoder where Self == ISO8601DateTranscoder {
-
     /// ISO 8601 with seconds: `2023-01-18T10:04:11Z`.
     public static var iso8601: Self { ISO8601DateTranscoder() }
 
@@ -218,7 +214,6 @@ extension DateTranscoder where Self == ISO8601DateTranscoder {
 
 /// The Gregorian calendar by days, extended to all years as ISO 8601 demands.
 private enum CivilDate {
-
     // Both conversions count from 1 March, so that the leap day is the last of its year.
 
     static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
@@ -249,7 +244,6 @@ private enum CivilDate {
 }
 
 extension Int {
-
     /// Quotient and remainder with a remainder that is never negative.
     fileprivate func flooredDivision(by divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
@@ -258,7 +252,6 @@ extension Int {
 }
 
 private struct TextWriter {
-
     private var bytes: [UInt8] = []
 
     init() { bytes.reserveCapacity(24) }
@@ -288,7 +281,6 @@ private struct TextWriter {
 }
 
 private struct TextReader {
-
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
 

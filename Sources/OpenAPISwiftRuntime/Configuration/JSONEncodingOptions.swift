@@ -1,6 +1,5 @@
 /// How JSON bodies are laid out.
 public struct JSONEncodingOptions: OptionSet, Sendable {
-
     /// The options as bits.
     public let rawValue: UInt
 

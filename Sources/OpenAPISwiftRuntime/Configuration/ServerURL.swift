@@ -7,7 +7,6 @@ public import HTTPTypes
 #endif
 
 extension URL {
-
     /// The URL of a server at the root of wherever it runs: `/`.
     public static let defaultOpenAPIServerURL: URL = {
         var components = URLComponents()
@@ -33,7 +32,6 @@ extension URL {
 ///
 /// It stands for the response 404.
 public struct InvalidServerURLError: Error, HTTPResponseConvertible, Hashable, Sendable, CustomStringConvertible {
-
     /// The text.
     public var text: String
 

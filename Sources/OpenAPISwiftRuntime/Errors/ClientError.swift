@@ -21,7 +21,6 @@ public import HTTPTypes
 /// }
 /// ```
 public struct ClientError: Error {
-
     /// The operation that was called.
     public var operationID: String
 
@@ -84,7 +83,6 @@ public struct ClientError: Error {
 }
 
 extension ClientError: CustomStringConvertible {
-
     /// The operation, the step, the error, and where the request went.
     ///
     /// Neither header fields nor query nor input are part of it, since they may hold credentials.
@@ -102,13 +100,11 @@ extension ClientError: CustomStringConvertible {
 }
 
 extension ClientError: LocalizedError {
-
     /// The operation, the step and the error.
     public var errorDescription: String? { description }
 }
 
 extension HTTPRequest {
-
     /// The path up to the query, for texts that people and logs see.
     var pathWithoutQuery: Substring {
         guard let path else { return "" }

@@ -13,7 +13,6 @@ public import HTTPTypes
 /// // retry-after: 30
 /// ```
 public protocol HTTPResponseConvertible {
-
     /// The status of the response.
     var httpStatus: HTTPResponse.Status { get }
 
@@ -25,7 +24,6 @@ public protocol HTTPResponseConvertible {
 }
 
 extension HTTPResponseConvertible {
-
     /// No header fields.
     public var httpHeaderFields: HTTPFields { [:] }
 

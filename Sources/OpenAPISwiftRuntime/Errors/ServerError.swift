@@ -14,7 +14,6 @@ public import HTTPTypes
 /// The response it stands for is that of the underlying error if that conforms to ``HTTPResponseConvertible``, else a bare 500.
 /// ``ErrorHandlingMiddleware`` sends it.
 public struct ServerError: Error, HTTPResponseConvertible {
-
     /// The operation that was called.
     public var operationID: String
 
@@ -125,7 +124,6 @@ public struct ServerError: Error, HTTPResponseConvertible {
 }
 
 extension ServerError: CustomStringConvertible {
-
     /// The operation, the step, the error and the path of the request.
     ///
     /// Neither header fields nor query nor input are part of it, since they may hold credentials.
@@ -136,7 +134,6 @@ extension ServerError: CustomStringConvertible {
 }
 
 extension ServerError: LocalizedError {
-
     /// The operation, the step, the error and the path of the request.
     public var errorDescription: String? { description }
 }

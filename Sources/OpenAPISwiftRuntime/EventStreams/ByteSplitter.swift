@@ -3,10 +3,8 @@
 /// A piece that lies within one chunk is a slice of it; only a piece that spans chunks is copied. Memory is that of one chunk and one
 /// piece.
 struct ByteSplitter: Sendable {
-
     /// What ends a piece.
     enum Terminator: Sendable {
-
         /// One byte.
         case byte(UInt8)
 
@@ -93,7 +91,6 @@ struct ByteSplitter: Sendable {
 
 /// An iterator whose error is `any Error`, whatever the error of the iterator inside.
 struct ErasedIterator<Base: AsyncIteratorProtocol>: AsyncIteratorProtocol {
-
     var base: Base
 
     mutating func next() async throws -> Base.Element? {

@@ -2,7 +2,6 @@
 ///
 /// In contrast to the standard library's `map` it reads on the actor of its caller, which saves two changes of threads for each value.
 public struct DecodedEventSequence<Upstream: AsyncSequence & Sendable, Event: Sendable>: AsyncSequence, Sendable {
-
     /// A value.
     public typealias Element = Event
 
@@ -20,7 +19,6 @@ public struct DecodedEventSequence<Upstream: AsyncSequence & Sendable, Event: Se
 
     /// Reads the values in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private var upstream: Upstream.AsyncIterator?
 
         private let decode: @Sendable (Upstream.Element) throws -> Event

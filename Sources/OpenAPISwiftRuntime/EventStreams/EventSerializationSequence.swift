@@ -1,6 +1,5 @@
 /// How an event stands in a body: its bytes, and those that keep it apart from others.
 public protocol EventFraming: SendableMetatype {
-
     /// What stands in the body.
     associatedtype Event
 
@@ -15,7 +14,6 @@ public protocol EventFraming: SendableMetatype {
 /// ``JSONSequenceSerializationSequence``, ``ServerSentEventsSerializationSequence``.
 public struct EventSerializationSequence<Upstream: AsyncSequence & Sendable, Framing: EventFraming>: Sendable
 where Upstream.Element == Framing.Event {
-
     private let upstream: Upstream
 
     /// Creates a body of a stream of events.
@@ -26,7 +24,6 @@ where Upstream.Element == Framing.Event {
 }
 
 extension EventSerializationSequence: AsyncSequence {
-
     /// A chunk of the body: one event.
     public typealias Element = ArraySlice<UInt8>
 
@@ -35,7 +32,6 @@ extension EventSerializationSequence: AsyncSequence {
 
     /// Writes the events in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private var upstream: Upstream.AsyncIterator
 
         fileprivate init(_ upstream: Upstream.AsyncIterator) {

@@ -1,9 +1,7 @@
 /// An error of a stream of events, on either side of it.
 public struct EventStreamError: Error, Hashable, Sendable, CustomStringConvertible {
-
     /// What went wrong.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-
         private enum Value: String {
             case missingRecordSeparator
             case tooLong

@@ -12,7 +12,6 @@ public import StreamingJSON
 /// anywhere. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
 public struct JSONLinesDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
-
     private let upstream: Upstream
 
     private let maximumLineLength: Int
@@ -28,7 +27,6 @@ where Upstream.Element == ArraySlice<UInt8> {
 }
 
 extension JSONLinesDeserializationSequence: AsyncSequence {
-
     /// A line.
     public typealias Element = ArraySlice<UInt8>
 
@@ -37,7 +35,6 @@ extension JSONLinesDeserializationSequence: AsyncSequence {
 
     /// Reads the lines in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private var splitter: ByteSplitter
 
         private var upstream: ErasedIterator<Upstream.AsyncIterator>
@@ -80,7 +77,6 @@ public typealias JSONLinesSerializationSequence<Upstream: AsyncSequence & Sendab
 
 /// A JSON value as a line.
 public enum JSONLineFraming: EventFraming {
-
     /// The value and LF.
     /// - Parameter value: JSON on a single line.
     /// - Returns: A line.
@@ -92,7 +88,6 @@ public enum JSONLineFraming: EventFraming {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-
     /// Reads a body of JSON Lines: one value a line.
     ///
     /// A value is delivered as soon as its line is complete; a line that is not such a value ends the stream with the decoder's error.
@@ -118,7 +113,6 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-
     /// Reads a body of JSON Lines into values that read themselves, as generated types do: several times faster than through a decoder.
     ///
     /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with a line is thrown as
@@ -135,7 +129,6 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
-
     /// Writes a body of JSON Lines: one value a line.
     ///
     /// ```swift

@@ -14,7 +14,6 @@ public import StreamingJSON
 /// for a sender you do not trust.
 public struct JSONSequenceDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
-
     private let upstream: Upstream
 
     private let maximumRecordLength: Int
@@ -30,7 +29,6 @@ where Upstream.Element == ArraySlice<UInt8> {
 }
 
 extension JSONSequenceDeserializationSequence: AsyncSequence {
-
     /// A record.
     public typealias Element = ArraySlice<UInt8>
 
@@ -39,7 +37,6 @@ extension JSONSequenceDeserializationSequence: AsyncSequence {
 
     /// Reads the records in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private var splitter: ByteSplitter
 
         private var upstream: SeparatorIterator<Upstream.AsyncIterator>
@@ -85,7 +82,6 @@ public typealias JSONSequenceSerializationSequence<Upstream: AsyncSequence & Sen
 
 /// A JSON value as a record of a JSON sequence.
 public enum JSONRecordFraming: EventFraming {
-
     /// A record separator, the value and LF.
     /// - Parameter value: JSON.
     /// - Returns: A record.
@@ -100,7 +96,6 @@ public enum JSONRecordFraming: EventFraming {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-
     /// Reads a body of a JSON sequence (RFC 7464): record separator, value, LF.
     ///
     /// A value is delivered when the next begins or the stream ends; a record that is not such a value ends the stream with the
@@ -127,7 +122,6 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-
     /// Reads a JSON sequence (RFC 7464) into values that read themselves, as generated types do: several times faster than through a decoder.
     ///
     /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with a record is thrown as
@@ -144,7 +138,6 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
-
     /// Writes a body of a JSON sequence (RFC 7464): record separator, value, LF.
     ///
     /// ```swift
@@ -173,7 +166,6 @@ private let recordSeparator: UInt8 = 0x1E
 /// Passes chunks on without the record separator that the first of them must begin with.
 private struct SeparatorIterator<Base: AsyncIteratorProtocol>: AsyncIteratorProtocol
 where Base.Element == ArraySlice<UInt8> {
-
     var base: Base
 
     private var hasBegun = false

@@ -8,7 +8,6 @@
 /// // data: world
 /// ```
 public struct ServerSentEvent: Sendable, Hashable {
-
     /// The identifier that a reader who connects again sends as `Last-Event-ID`.
     public var id: String?
 
@@ -37,7 +36,6 @@ public struct ServerSentEvent: Sendable, Hashable {
 
 /// An event of a stream of server-sent events whose data is one JSON value.
 public struct ServerSentEventWithJSONData<JSONDataType: Sendable & Hashable>: Sendable, Hashable {
-
     /// The name of the event; a reader takes an event without one for `message`.
     public var event: String?
 

@@ -12,7 +12,6 @@ public import StreamingJSON
 /// anywhere, between CR and LF too. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
 public struct ServerSentEventsLineDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
-
     private let upstream: Upstream
 
     private let maximumLineLength: Int
@@ -28,7 +27,6 @@ where Upstream.Element == ArraySlice<UInt8> {
 }
 
 extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
-
     /// A line.
     public typealias Element = ArraySlice<UInt8>
 
@@ -37,7 +35,6 @@ extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
 
     /// Reads the lines in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private var splitter: ByteSplitter
 
         private var upstream: ErasedIterator<Upstream.AsyncIterator>
@@ -82,7 +79,6 @@ extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
 /// stands. Text that is not UTF-8 is repaired with U+FFFD.
 public struct ServerSentEventsDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
-
     private let upstream: Upstream
 
     private let predicate: @Sendable (ArraySlice<UInt8>) -> Bool
@@ -98,7 +94,6 @@ where Upstream.Element == ArraySlice<UInt8> {
 }
 
 extension ServerSentEventsDeserializationSequence: AsyncSequence {
-
     /// An event.
     public typealias Element = ServerSentEvent
 
@@ -107,7 +102,6 @@ extension ServerSentEventsDeserializationSequence: AsyncSequence {
 
     /// Reads the events in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private var upstream: Upstream.AsyncIterator
 
         private let predicate: @Sendable (ArraySlice<UInt8>) -> Bool
@@ -155,7 +149,6 @@ extension ServerSentEventsDeserializationSequence: AsyncSequence {
 
 /// An event while its lines arrive.
 private struct EventFields {
-
     private var id: String?
     private var name: String?
     private var retry: Int64?
@@ -198,7 +191,6 @@ private struct EventFields {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-
     /// Reads a stream of server-sent events.
     ///
     /// An event is delivered as soon as the blank line that ends it arrived.
@@ -255,7 +247,6 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-
     /// Reads a stream of server-sent events whose data reads itself, as generated types do: several times faster than through a decoder.
     ///
     /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with data is thrown as

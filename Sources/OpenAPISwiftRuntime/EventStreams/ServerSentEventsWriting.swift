@@ -13,7 +13,6 @@ public typealias ServerSentEventsSerializationSequence<Upstream: AsyncSequence &
 
 /// An event as the lines of a body of server-sent events.
 public enum ServerSentEventFraming: EventFraming {
-
     /// The lines of an event, the blank one at its end included.
     /// - Parameter event: The event.
     /// - Returns: Its lines.
@@ -24,7 +23,6 @@ public enum ServerSentEventFraming: EventFraming {
 }
 
 extension ServerSentEvent {
-
     /// The lines of the event, the blank one included.
     fileprivate var text: [UInt8] {
         get throws(EventStreamError) {
@@ -76,7 +74,6 @@ extension ServerSentEvent {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ServerSentEvent {
-
     /// Writes a body of server-sent events.
     ///
     /// ```swift
@@ -92,7 +89,6 @@ extension AsyncSequence where Self: Sendable, Element == ServerSentEvent {
 }
 
 extension AsyncSequence where Self: Sendable {
-
     /// Writes a body of server-sent events whose data is JSON.
     /// - Parameter encoder: What writes the data: keys sorted and slashes as they are, unless told otherwise.
     /// - Returns: The chunks of the body, one an event.

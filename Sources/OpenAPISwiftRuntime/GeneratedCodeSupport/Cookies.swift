@@ -12,7 +12,7 @@ extension ClientRequest {
         try addCookie(
             name,
             value,
-            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            { value, writer in value.write(json: &writer) },
             style: style,
             explode: explode
         )
@@ -65,8 +65,8 @@ extension ServerRequest {
             case .cookie: { String($0) }
             default: { PercentEncoding.decode($0) }
             }
-        let cookies: [(name: Substring, value: Substring)] = CookieText.items(of: headerFields[values: .cookie])
-        let items: [ParameterItem] = cookies.map { ParameterItem(name: decode($0.name), value: $0.value) }
+        let cookies = CookieText.items(of: headerFields[values: .cookie])
+        let items = cookies.map { ParameterItem(name: decode($0.name), value: $0.value) }
         guard let parts = try items.parts(of: name, shape, style: .form, explode: explode, decode) else { return nil }
         return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dates, read)
     }
@@ -98,7 +98,7 @@ extension ServerRequest {
 enum CookieText {
     /// The text, if it can stand in a cookie as it is.
     static func checked(_ text: String, named name: String) throws -> String {
-        let isAllowed: Bool = text.utf8.allSatisfy { (byte: UInt8) in
+        let isAllowed = text.utf8.allSatisfy { byte in
             switch byte {
             case 0x00...0x20, UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\\"), 0x7F...0xFF:
                 false
@@ -115,8 +115,8 @@ enum CookieText {
         for field in fields {
             for pair in field.split(separator: ";") {
                 guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
-                let name: Substring = ContentType.trimmed(pair[..<equals])
-                var value: Substring = ContentType.trimmed(pair[pair.index(after: equals)...])
+                let name = ContentType.trimmed(pair[..<equals])
+                var value = ContentType.trimmed(pair[pair.index(after: equals)...])
                 let quote = UInt8(ascii: "\"")
                 if value.utf8.count >= 2, value.utf8.first == quote, value.utf8.last == quote {
                     value = value.dropFirst().dropLast()

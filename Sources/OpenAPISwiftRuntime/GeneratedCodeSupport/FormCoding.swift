@@ -13,7 +13,6 @@ public import StreamingJSON
 }
 
 extension WritableMessage {
-
     /// Sets the body to the members of a value, URL-encoded, in the order of their names.
     @_spi(Generated) public mutating func setFormBody<T: JSONWritable>(
         _ value: T,
@@ -23,7 +22,7 @@ extension WritableMessage {
         try setFormBody(
             value,
             contentType: contentType,
-            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            { value, writer in value.write(json: &writer) },
             styles: styles
         )
     }
@@ -37,13 +36,12 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void,
         styles: [String: FormMemberStyle] = [:]
     ) throws {
-        let bytes: [UInt8] = try FormText.bytes(of: value, dates: configuration.dates, write, styles: styles)
+        let bytes = try FormText.bytes(of: value, dates: configuration.dates, write, styles: styles)
         try setBody(HTTPBody(bytes), contentType: contentType)
     }
 }
 
 extension ReadableMessage {
-
     /// The body as the members of a value, URL-encoded.
     @_spi(Generated) public func form<T: JSONReadable>(
         _ shape: ParameterShape,
@@ -78,7 +76,6 @@ extension ReadableMessage {
 
 /// The text of URL-encoded forms.
 enum FormText {
-
     /// The members of a value that a closure writes, in the order of their names.
     static func bytes<T>(
         of value: T,
@@ -86,13 +83,13 @@ enum FormText {
         _ write: (T, inout JSONWriter) -> Void,
         styles: [String: FormMemberStyle]
     ) throws -> [UInt8] {
-        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: dates, write)
-        let jsonMembers: [String] = styles.filter { $0.value.style == .json }.map(\.key)
+        let json = try ParameterEncoder.json(of: value, dates: dates, write)
+        let jsonMembers = styles.filter { $0.value.style == .json }.map(\.key)
         guard case .members(let members) = try ParameterValue(json: json, jsonMembers: Set(jsonMembers)) else {
             throw GeneratedCodeError.notForm
         }
-        let items: [String] = try members.flatMap { (member: ParameterValue.Member) in
-            let style: FormMemberStyle = styles[member.name] ?? FormMemberStyle(.form, explode: true)
+        let items = try members.flatMap { member in
+            let style = styles[member.name] ?? FormMemberStyle(.form, explode: true)
             if style.style == .form, style.explode, case .members = member.value {
                 // Its members would be taken for the form's.
                 throw GeneratedCodeError.nestedParameter(member.name)
@@ -129,7 +126,7 @@ enum FormText {
     private static func pluses(in text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
-        var rest: Substring.UTF8View = text.utf8[...]
+        var rest = text.utf8[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), rest.starts(with: "20".utf8) {
                 bytes.append(UInt8(ascii: "+"))
@@ -147,7 +144,7 @@ enum FormText {
         _ shape: ParameterShape,
         styles: [String: FormMemberStyle]
     ) throws -> [ParameterValue.Member] {
-        let items: [ParameterItem] = try bytes.split(separator: UInt8(ascii: "&")).map { (item: ArraySlice<UInt8>) in
+        let items = try bytes.split(separator: UInt8(ascii: "&")).map { item in
             guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else {
                 throw GeneratedCodeError.malformedForm(String(decoding: item.prefix(60), as: UTF8.self))
             }
@@ -159,7 +156,7 @@ enum FormText {
         var styled: [ParameterValue.Member] = []
         for (name, style) in styles.sorted(by: { $0.key < $1.key }) {
             guard let member = shape.member(name) else { continue }
-            let value: ParameterValue? = try items.parts(of: name, member, style: style.style, explode: style.explode)
+            let value = try items.parts(of: name, member, style: style.style, explode: style.explode)
             if let value { styled.append(ParameterValue.Member(name: name, value: value)) }
         }
         for item in items where styles.isEmpty || styles[item.owner] == nil {
@@ -174,7 +171,6 @@ enum FormText {
 }
 
 extension ParameterItem {
-
     /// The name of the member that the item belongs to: `k` in `k[a]=1`.
     fileprivate var owner: String {
         guard name.hasSuffix("]"), let bracket = name.utf8.firstIndex(of: UInt8(ascii: "[")) else { return name }

@@ -46,7 +46,7 @@ extension JSONReader {
     @_spi(Generated) public mutating func readEnumeration<T: RawRepresentable>(
         _ type: T.Type
     ) throws(JSONError) -> T where T.RawValue: JSONReadable {
-        let rawValue: T.RawValue = try read(T.RawValue.self)
+        let rawValue = try read(T.RawValue.self)
         guard let value = T(rawValue: rawValue) else {
             throw error(.invalidValue, "'\(rawValue)' is no value of \(T.self).")
         }
@@ -91,7 +91,7 @@ extension JSONReader {
     @_spi(Generated) public mutating func attempt<T>(
         _ value: (inout JSONReader) throws(JSONError) -> T
     ) -> T? {
-        let start: Position = position
+        let start = position
         do {
             return try value(&self)
         } catch {
@@ -120,8 +120,8 @@ extension JSONReader {
         in type: StaticString
     ) throws(JSONError) -> String {
         if isAskedForKeys { keysOfType = JSONKeys(name) }
-        let start: Position = position
-        let name: String = "\(name)"
+        let start = position
+        let name = "\(name)"
         var tag: String?
         try beginObject()
         while let key: String = try nextKey() {

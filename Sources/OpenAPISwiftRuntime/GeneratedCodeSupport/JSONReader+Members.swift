@@ -67,9 +67,9 @@ extension JSONReader {
         since start: Position,
         in type: StaticString
     ) -> JSONError {
-        let end: Position = position
+        let end = position
         rewind(to: start)
-        var missing: [String] = keys.map { "\($0)" }
+        var missing = keys.map { "\($0)" }
         do throws(JSONError) {
             try beginObject()
             while let key: String = try nextKey() {
@@ -237,7 +237,7 @@ extension JSONReader {
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) {
         do throws(JSONError) {
-            let key: String = try lastKey()
+            let key = try lastKey()
             values.updateValue(try read(&self), forKey: key)
         } catch {
             failure = error
@@ -247,7 +247,7 @@ extension JSONReader {
     /// Reads a member under its key.
     @_spi(Generated) public mutating func readMember(into values: inout OpenAPIObjectContainer) {
         do throws(JSONError) {
-            let key: String = try lastKey()
+            let key = try lastKey()
             values.value.updateValue(try read(OpenAPIValueContainer.self).value, forKey: key)
         } catch {
             failure = error

@@ -30,47 +30,47 @@ extension JSONWriter {
 
     /// Writes text under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, string value: String?) {
-        member(name, value) { (value: String, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes `true` or `false` under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, bool value: Bool?) {
-        member(name, value) { (value: Bool, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes a whole number under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, int value: Int?) {
-        member(name, value) { (value: Int, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes a whole number under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, int32 value: Int32?) {
-        member(name, value) { (value: Int32, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes a whole number under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, int64 value: Int64?) {
-        member(name, value) { (value: Int64, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes a number under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, double value: Double?) {
-        member(name, value) { (value: Double, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes a number under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, float value: Float?) {
-        member(name, value) { (value: Float, writer: inout JSONWriter) in writer.write(value) }
+        member(name, value) { value, writer in writer.write(value) }
     }
 
     /// Writes a date under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member(_ name: StaticString, date value: Date?) {
-        member(name, value) { (value: Date, writer: inout JSONWriter) in writer.writeDate(value) }
+        member(name, value) { value, writer in writer.writeDate(value) }
     }
 
     /// Writes a value of a type that writes itself under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member<T: JSONWritable & Hashable>(_ name: StaticString, value: T?) {
-        member(name, value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+        member(name, value) { value, writer in value.write(json: &writer) }
     }
 
     /// Writes a value by a closure under a key, unless it is `nil`.
@@ -96,7 +96,7 @@ extension JSONWriter {
 
     /// Writes members with their keys.
     @_spi(Generated) public mutating func members<T: JSONWritable & Hashable>(_ values: [String: T]) {
-        members(values) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+        members(values) { value, writer in value.write(json: &writer) }
     }
 
     /// Writes members with their keys by a closure.

@@ -95,7 +95,7 @@ extension ReadableMessage {
     }
 
     private func withBufferedBody() async throws -> Self {
-        var message: Self = self
+        var message = self
         message.body = HTTPBody(try await collectedBody())
         return message
     }
@@ -161,7 +161,7 @@ extension ReadableMessage {
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) throws -> T? {
         guard let text = try field(name) else { return nil }
-        let bytes: [UInt8] = Array(text.utf8)
+        let bytes = Array(text.utf8)
         do {
             return try configuration.readJSON(bytes[...], read)
         } catch {

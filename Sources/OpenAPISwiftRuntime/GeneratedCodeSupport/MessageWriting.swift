@@ -18,7 +18,7 @@ extension WritableMessage {
 
     /// Adds a header field unless the value is `nil`.
     @_spi(Generated) public mutating func addHeader<T: JSONWritable>(_ name: String, _ value: T?) throws {
-        try addHeader(name, value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+        try addHeader(name, value) { value, writer in value.write(json: &writer) }
     }
 
     /// Adds a header field, whose value a closure writes, unless the value is `nil`.
@@ -28,13 +28,13 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void
     ) throws {
         guard let value, let field = HTTPField.Name(name) else { return }
-        let parts: ParameterValue = try ParameterEncoder.value(of: value, dates: configuration.dates, write)
+        let parts = try ParameterEncoder.value(of: value, dates: configuration.dates, write)
         switch configuration.headerValueEncoding {
         case .percentEncoded: headerFields[field] = try ParameterEncoder.simple(parts, named: name)
         case .plain:
             var isList = true
             if case .text = parts { isList = false }
-            headerFields[field] = try ParameterEncoder.simple(parts, named: name) { (text: String) in
+            headerFields[field] = try ParameterEncoder.simple(parts, named: name) { text in
                 guard HTTPField.isValidValue(text), !isList || !text.utf8.contains(UInt8(ascii: ",")) else {
                     throw GeneratedCodeError.inexpressibleParameter(name, in: "header field")
                 }
@@ -45,7 +45,7 @@ extension WritableMessage {
 
     /// Adds a header field as JSON unless the value is `nil`.
     @_spi(Generated) public mutating func addJSONHeader<T: JSONWritable>(_ name: String, _ value: T?) throws {
-        try addJSONHeader(name, value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+        try addJSONHeader(name, value) { value, writer in value.write(json: &writer) }
     }
 
     /// Adds a header field as JSON, which a closure writes, unless the value is `nil`.
@@ -55,7 +55,7 @@ extension WritableMessage {
         _ write: (T, inout JSONWriter) -> Void
     ) throws {
         guard let value, let field = HTTPField.Name(name) else { return }
-        let bytes: [UInt8] = try configuration.json(
+        let bytes = try configuration.json(
             value,
             options: [.sortedKeys, .wholeDoublesWithoutFraction],
             write
@@ -89,7 +89,7 @@ extension WritableMessage {
 
     /// Sets the body to a JSON value.
     @_spi(Generated) public mutating func setJSONBody<T: JSONWritable>(_ value: T, contentType: String) throws {
-        try setJSONBody(value, contentType: contentType) { (value: T, writer: inout JSONWriter) in
+        try setJSONBody(value, contentType: contentType) { value, writer in
             value.write(json: &writer)
         }
     }
@@ -100,7 +100,7 @@ extension WritableMessage {
         contentType: String,
         _ write: (T, inout JSONWriter) -> Void
     ) throws {
-        let bytes: [UInt8] = try configuration.json(value, options: configuration.jsonWriterOptions, write)
+        let bytes = try configuration.json(value, options: configuration.jsonWriterOptions, write)
         try setBody(HTTPBody(bytes), contentType: contentType)
     }
 }

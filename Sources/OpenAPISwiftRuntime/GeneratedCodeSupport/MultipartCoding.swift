@@ -60,7 +60,6 @@ import StreamingJSON
 }
 
 extension ReadableMessage {
-
     /// The body as parts, which are read as they arrive.
     ///
     /// What is wrong with the body is thrown to who reads the parts; a content type without a boundary is thrown at once.
@@ -83,7 +82,6 @@ extension ReadableMessage {
 }
 
 extension WritableMessage {
-
     /// Sets the body to parts, which are written as they are sent.
     ///
     /// What is wrong with the parts is thrown to who reads the body. A part whose length is known says it in `content-length`.
@@ -96,7 +94,7 @@ extension WritableMessage {
         try checkContentType(contentType)
         let boundary = try MultipartBoundary(configuration.multipartBoundaryGenerator.makeBoundary())
         let configuration = configuration
-        let chunks = SentParts(parts: parts, boundary: boundary, requirements: requirements) { (part: Part) in
+        let chunks = SentParts(parts: parts, boundary: boundary, requirements: requirements) { part in
             var writer = MultipartPartWriter(configuration: configuration)
             try encode(part, &writer)
             if case .known(let length)? = writer.body?.length { writer.headerFields[.contentLength] = String(length) }
@@ -109,7 +107,6 @@ extension WritableMessage {
 
 /// Parts as generated code sees them.
 private struct DecodedParts<Part: Sendable>: AsyncSequence, Sendable {
-
     typealias Element = Part
     typealias Failure = any Error
 
@@ -119,7 +116,6 @@ private struct DecodedParts<Part: Sendable>: AsyncSequence, Sendable {
     let decode: @Sendable (MultipartPartReader) throws -> Part
 
     struct Iterator: AsyncIteratorProtocol {
-
         var parts: ReceivedParts.Iterator
         var seen: SeenParts
         let configuration: Configuration

@@ -2,7 +2,6 @@ import HTTPTypes
 
 /// Which parts a multipart body has, and how often.
 @_spi(Generated) public struct MultipartRequirements: Sendable {
-
     /// How often a part may be there.
     public enum Occurrence: Sendable {
         /// A required part of one value.
@@ -27,7 +26,6 @@ import HTTPTypes
 
 /// The parts of a body that went by, against what is required of them.
 struct SeenParts {
-
     private let requirements: MultipartRequirements
 
     /// How often each part that the document names was there.

@@ -20,8 +20,8 @@ extension OperationValue {
 /// Comparison of values by their children.
 private enum Reflection {
     static func areEqual(_ left: Any, _ right: Any) -> Bool {
-        let left: Mirror.Children = Mirror(reflecting: left).children
-        let right: Mirror.Children = Mirror(reflecting: right).children
+        let left = Mirror(reflecting: left).children
+        let right = Mirror(reflecting: right).children
         guard left.count == right.count else { return false }
         for (one, other) in zip(left, right) {
             guard one.label == other.label else { return false }

@@ -73,7 +73,6 @@ import StreamingJSON
 }
 
 extension ParameterShape {
-
     /// The shape of a member, if there can be one of the name.
     func member(_ name: String) -> ParameterShape? {
         switch self {
@@ -86,7 +85,6 @@ extension ParameterShape {
 
 /// A parameter's value between its Swift type and its text.
 indirect enum ParameterValue {
-
     struct Member {
         var name: String
         var value: ParameterValue
@@ -125,7 +123,7 @@ indirect enum ParameterValue {
                     members.append(Member(name: name, value: value))
                 }
             }
-            let keys: [String] = members.map { $0.name.lowercased() }
+            let keys = members.map { $0.name.lowercased() }
             return .members(members.indices.sorted { keys[$0] < keys[$1] }.map { members[$0] })
         case .array:
             var elements: [ParameterValue] = []
@@ -133,7 +131,7 @@ indirect enum ParameterValue {
             while try reader.nextElement() {
                 elements.append(try read(&reader, jsonMembers: []) ?? .text(""))
             }
-            let texts: [String] = elements.compactMap { if case .text(let text) = $0 { text } else { nil } }
+            let texts = elements.compactMap { if case .text(let text) = $0 { text } else { nil } }
             return texts.count == elements.count ? .list(texts) : .elements(elements)
         case .string: return .text(try reader.readString())
         case .null:
@@ -157,7 +155,6 @@ indirect enum ParameterValue {
 
 /// Values to the text of parameters.
 enum ParameterEncoder {
-
     /// The JSON of a value, compact.
     static func json<T>(
         of value: T,
@@ -207,7 +204,7 @@ enum ParameterEncoder {
             case .cookie: { try CookieText.checked($0, named: name) }
             default: { PercentEncoding.encode($0) }
             }
-        let key: String = try encode(name)
+        let key = try encode(name)
         switch style {
         case .deepObject:
             switch value {
@@ -229,9 +226,9 @@ enum ParameterEncoder {
         case .members(let members):
             if members.isEmpty { return [] }
             guard explode else { return ["\(key)=\(try simple(value, named: name, encode))"] }
-            return try members.flatMap { (member: ParameterValue.Member) in
+            return try members.flatMap { member in
                 guard let texts = member.value.texts else { throw GeneratedCodeError.nestedParameter(name) }
-                let key: String = try encode(member.name)
+                let key = try encode(member.name)
                 return try texts.map { "\(key)=\(try encode($0))" }
             }
         case .elements: throw GeneratedCodeError.nestedParameter(name)
@@ -240,7 +237,7 @@ enum ParameterEncoder {
 
     /// Names and values in turn; a name is repeated with each of its values.
     private static func pairs(_ members: [ParameterValue.Member], named name: String) throws -> [String] {
-        try members.flatMap { (member: ParameterValue.Member) in
+        try members.flatMap { member in
             guard let texts = member.value.texts else { throw GeneratedCodeError.nestedParameter(name) }
             return texts.flatMap { [member.name, $0] }
         }
@@ -278,8 +275,8 @@ enum ParameterEncoder {
         guard texts.count == 1 || !texts.contains(where: { $0.contains(delimiter) }) else {
             throw GeneratedCodeError.delimiterInParameter(name, delimiter)
         }
-        let separator: String = PercentEncoding.encode(String(delimiter))
-        let text: String = texts.map { PercentEncoding.encode($0) }.joined(separator: separator)
+        let separator = PercentEncoding.encode(String(delimiter))
+        let text = texts.map { PercentEncoding.encode($0) }.joined(separator: separator)
         return ["\(PercentEncoding.encode(name))=\(text)"]
     }
 }
@@ -288,7 +285,6 @@ enum ParameterEncoder {
 
 /// Members while they are found, of which each may be there several times.
 struct MemberCollector {
-
     private(set) var members: [ParameterValue.Member] = []
     private var indices: [String: Int] = [:]
 
@@ -317,7 +313,6 @@ struct ParameterItem: Sendable {
 }
 
 extension [ParameterItem] {
-
     /// What stands for a parameter, or nil if nothing does.
     func parts(
         of name: String,
@@ -336,7 +331,7 @@ extension [ParameterItem] {
                 return nil
             }
             if explode {
-                let texts: [String] = compactMap { $0.name == name ? decode($0.value) : nil }
+                let texts = compactMap { $0.name == name ? decode($0.value) : nil }
                 return texts.isEmpty ? nil : texts.count == 1 ? .text(texts[0]) : .list(texts)
             }
         case .json, .simple, .spaceDelimited, .pipeDelimited: break
@@ -353,7 +348,6 @@ extension [ParameterItem] {
 
 /// The text of parameters to values.
 enum ParameterDecoder {
-
     /// What stands between the texts of a list.
     enum Delimiter {
         case comma
@@ -380,7 +374,7 @@ enum ParameterDecoder {
         switch shape {
         case .array, .requiredArray: return .list(split(text, by: delimiter, decode))
         case .object:
-            let parts: [String] = split(text, by: delimiter, decode)
+            let parts = split(text, by: delimiter, decode)
             guard parts.count.isMultiple(of: 2) else { throw GeneratedCodeError.malformedParameter(name, nil) }
             var members = MemberCollector()
             for index in stride(from: 0, to: parts.count, by: 2) {
@@ -423,8 +417,8 @@ enum ParameterDecoder {
         var leaves: [(path: ArraySlice<Substring>, text: String)] = []
         let prefix = "\(name)["
         for item in items where item.name.hasPrefix(prefix) && item.name.hasSuffix("]") {
-            let inner: Substring = item.name.dropFirst(prefix.count).dropLast()
-            var path: [Substring] = inner.split(separator: "][", omittingEmptySubsequences: false)
+            let inner = item.name.dropFirst(prefix.count).dropLast()
+            var path = inner.split(separator: "][", omittingEmptySubsequences: false)
             // `k[a][]=1` is one of several.
             if path.count > 1, path.last == "" { path.removeLast() }
             guard path.count <= maximumDepth else { throw GeneratedCodeError.malformedParameter(name, nil) }

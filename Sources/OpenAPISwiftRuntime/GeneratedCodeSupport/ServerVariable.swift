@@ -24,7 +24,7 @@ extension URL {
         validatingOpenAPIServerURL template: String,
         variables: [ServerVariable]
     ) throws {
-        var text: String = template
+        var text = template
         for variable in variables {
             if let allowed = variable.allowedValues, !allowed.contains(variable.value) {
                 throw InvalidServerURLError(text: "\(template) with \(variable.name)=\(variable.value)")

@@ -122,7 +122,7 @@ public import StreamingJSON
 
     private static func complete(_ error: ClientError, cause: String, _ underlying: any Error) -> any Error {
         if let thrown = underlying as? ClientError { return thrown }
-        var error: ClientError = error
+        var error = error
         error.causeDescription = cause
         error.underlyingError = underlying
         return error
@@ -211,7 +211,7 @@ public import StreamingJSON
 
     /// Adds a placeholder's value to the path.
     public mutating func addPath<T: JSONWritable>(parameter value: T) throws {
-        try addPath(parameter: value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+        try addPath(parameter: value) { value, writer in value.write(json: &writer) }
     }
 
     /// Adds a placeholder's value to the path, which a closure writes.
@@ -223,7 +223,7 @@ public import StreamingJSON
     public mutating func addPath<T: JSONWritable>(parameter value: T, style: ParameterStyle) throws {
         try addPath(
             parameter: value,
-            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            { value, writer in value.write(json: &writer) },
             style: style
         )
     }
@@ -241,7 +241,7 @@ public import StreamingJSON
         guard style == .json else {
             return try ParameterEncoder.value(of: value, dates: configuration.dates, write)
         }
-        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
+        let json = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
         return .text(String(decoding: json, as: UTF8.self))
     }
 
@@ -255,7 +255,7 @@ public import StreamingJSON
         try addQuery(
             name,
             value,
-            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            { value, writer in value.write(json: &writer) },
             style: style,
             explode: explode
         )
@@ -279,7 +279,7 @@ public import StreamingJSON
     public mutating func setFormQuery<T: JSONWritable>(_ value: T?, styles: [String: FormMemberStyle] = [:]) throws {
         try setFormQuery(
             value,
-            { (value: T, writer: inout JSONWriter) in value.write(json: &writer) },
+            { value, writer in value.write(json: &writer) },
             styles: styles
         )
     }
@@ -297,13 +297,13 @@ public import StreamingJSON
 
     /// Makes the JSON of a value the whole query, percent-encoded, unless the value is `nil`.
     public mutating func setJSONQuery<T: JSONWritable>(_ value: T?) throws {
-        try setJSONQuery(value) { (value: T, writer: inout JSONWriter) in value.write(json: &writer) }
+        try setJSONQuery(value) { value, writer in value.write(json: &writer) }
     }
 
     /// Makes the JSON of a value that a closure writes the whole query, percent-encoded, unless the value is `nil`.
     public mutating func setJSONQuery<T>(_ value: T?, _ write: (T, inout JSONWriter) -> Void) throws {
         guard let value else { return }
-        let json: [UInt8] = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
+        let json = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
         query = PercentEncoding.encode(String(decoding: json, as: UTF8.self))
     }
 

@@ -203,7 +203,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
             thrown.operationOutput = thrown.operationOutput ?? failure.operationOutput
             return thrown
         }
-        var failure: ServerError = failure
+        var failure = failure
         failure.causeDescription = cause
         failure.underlyingError = error
         let convertible: (any HTTPResponseConvertible)? = error as? any HTTPResponseConvertible
@@ -271,7 +271,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         }
         // The transport has taken the percent-encoding away.
         let encoded: Substring? = shape.isDivided ? encodedPath(name, text) : nil
-        let parts: ParameterValue = try ParameterDecoder.delimited(encoded ?? text, shape, named: name) {
+        let parts = try ParameterDecoder.delimited(encoded ?? text, shape, named: name) {
             encoded == nil ? String($0) : PercentEncoding.decode($0)
         }
         return try ParameterDecoder.read(
@@ -402,7 +402,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         _ read: (inout JSONReader) throws(JSONError) -> T,
         styles: [String: FormMemberStyle] = [:]
     ) throws -> T {
-        let bytes: [UInt8] = Array((Self.query(of: request) ?? "").utf8)
+        let bytes = Array((Self.query(of: request) ?? "").utf8)
         return try FormText.read(
             bytes[...],
             shape,
@@ -447,13 +447,13 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
 
     private static func query(of request: HTTPRequest) -> Substring? {
         guard let path = request.path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
-        let query: Substring = path[path.index(after: mark)...]
+        let query = path[path.index(after: mark)...]
         return query.utf8.firstIndex(of: UInt8(ascii: "#")).map { query[..<$0] } ?? query
     }
 
     private static func queryItems(of request: HTTPRequest) throws -> [ParameterItem] {
         guard let query = query(of: request) else { return [] }
-        return try query.utf8.split(separator: UInt8(ascii: "&")).map { (bytes: Substring.UTF8View) in
+        return try query.utf8.split(separator: UInt8(ascii: "&")).map { bytes in
             let item = Substring(bytes)
             guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                 throw GeneratedCodeError.malformedQuery(String(item))
@@ -470,9 +470,9 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
     /// The content types that the client accepts; all documented ones when it does not say.
     public func accept<T: AcceptableProtocol>() throws -> [AcceptHeaderContentType<T>] {
         guard let text = request.headerFields[.accept] else { return .defaultValues() }
-        let entries: [Substring] = ContentType.entries(ofAccept: text)
+        let entries = ContentType.entries(ofAccept: text)
         if entries.isEmpty { return .defaultValues() }
-        return try entries.map { (entry: Substring) in
+        return try entries.map { entry in
             guard let type = AcceptHeaderContentType<T>(rawValue: String(entry)) else {
                 throw GeneratedCodeError.malformedAccept(text)
             }
@@ -519,7 +519,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         // Nothing else than what is sent, as most clients ask for it.
         if contentType.utf8.prefix(while: { $0 != UInt8(ascii: ";") }).elementsEqual(accept.utf8) { return }
         guard let type = ContentType(contentType) else { return }
-        let entries: [Substring] = ContentType.entries(ofAccept: accept)
+        let entries = ContentType.entries(ofAccept: accept)
         guard entries.isEmpty || entries.contains(where: { type.isAccepted(by: $0) }) else {
             throw GeneratedCodeError.notAcceptable(contentType)
         }

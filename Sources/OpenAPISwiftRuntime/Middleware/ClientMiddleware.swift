@@ -30,7 +30,6 @@ public import HTTPTypes
 /// // authorization: Bearer …
 /// ```
 public protocol ClientMiddleware: Sendable {
-
     /// Passes a request on, to the next middleware or to the transport.
     ///
     /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its

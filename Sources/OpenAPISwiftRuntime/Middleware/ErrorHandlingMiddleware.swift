@@ -13,7 +13,6 @@ public import HTTPTypes
 ///
 /// Place it where it should catch: errors of the middlewares before it in the list pass it by.
 public struct ErrorHandlingMiddleware: ServerMiddleware {
-
     /// Creates the middleware.
     public init() {}
 

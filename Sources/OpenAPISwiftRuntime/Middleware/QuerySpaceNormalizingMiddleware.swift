@@ -9,7 +9,6 @@ public import HTTPTypes
 /// // GET /find+all?name=Ann+Lee%2B#a+b   is handled as   /find+all?name=Ann%20Lee%2B#a+b
 /// ```
 public struct QuerySpaceNormalizingMiddleware: ServerMiddleware {
-
     /// Creates the middleware.
     public init() {}
 

@@ -22,7 +22,6 @@ public import HTTPTypes
 /// // server: pets
 /// ```
 public protocol ServerMiddleware: Sendable {
-
     /// Passes a request on, to the next middleware or to the handler.
     ///
     /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its

@@ -29,7 +29,6 @@ import Synchronization
 ///
 /// Two bodies are equal when they are the same object.
 public final class MultipartBody<Part: Sendable>: Sendable {
-
     private enum Content: Sendable {
         case parts([Part])
         case stream(@Sendable () -> Iterator)
@@ -81,7 +80,6 @@ public final class MultipartBody<Part: Sendable>: Sendable {
 // MARK: - Reading
 
 extension MultipartBody: AsyncSequence {
-
     /// A part.
     public typealias Element = Part
 
@@ -90,7 +88,6 @@ extension MultipartBody: AsyncSequence {
 
     /// Reads the parts of a body in order.
     public struct Iterator: AsyncIteratorProtocol {
-
         private enum State {
             case parts(ArraySlice<Part>)
             case stream(() async throws -> Part?)
@@ -161,7 +158,6 @@ extension MultipartBody: AsyncSequence {
 // MARK: - Identity and literals
 
 extension MultipartBody: Hashable {
-
     /// Tells whether two bodies are the same object.
     public static func == (lhs: MultipartBody, rhs: MultipartBody) -> Bool {
         lhs === rhs
@@ -174,7 +170,6 @@ extension MultipartBody: Hashable {
 }
 
 extension MultipartBody: ExpressibleByArrayLiteral {
-
     /// Creates a body of the parts of a literal.
     public convenience init(arrayLiteral elements: Part...) {
         self.init(elements)

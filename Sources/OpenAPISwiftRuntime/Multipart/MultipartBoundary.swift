@@ -1,6 +1,5 @@
 /// A boundary that RFC 2046 allows.
 struct MultipartBoundary: Hashable, Sendable {
-
     /// CR LF, two hyphens and the boundary: what ends a part. The CR LF is not part of the part's bytes.
     let delimiter: [UInt8]
 

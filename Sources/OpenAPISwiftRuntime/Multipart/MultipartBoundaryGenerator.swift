@@ -2,27 +2,23 @@
 ///
 /// A boundary has 1 to 70 characters, among letters, digits and `'()+_,-./:=?`, and must not occur in any part.
 public protocol MultipartBoundaryGenerator: Sendable {
-
     /// Makes the boundary of one body.
     /// - Returns: A boundary.
     func makeBoundary() -> String
 }
 
 extension MultipartBoundaryGenerator where Self == ConstantMultipartBoundaryGenerator {
-
     /// Always the same boundary, for tests that compare bytes.
     public static var constant: Self { ConstantMultipartBoundaryGenerator() }
 }
 
 extension MultipartBoundaryGenerator where Self == RandomMultipartBoundaryGenerator {
-
     /// A new boundary for each body.
     public static var random: Self { RandomMultipartBoundaryGenerator() }
 }
 
 /// Always the same boundary, for tests that compare bytes.
 public struct ConstantMultipartBoundaryGenerator: MultipartBoundaryGenerator {
-
     /// The boundary.
     public let boundary: String
 
@@ -41,7 +37,6 @@ public struct ConstantMultipartBoundaryGenerator: MultipartBoundaryGenerator {
 
 /// A prefix and random digits, new for each body.
 public struct RandomMultipartBoundaryGenerator: MultipartBoundaryGenerator {
-
     /// What every boundary begins with.
     public let boundaryPrefix: String
 

@@ -5,10 +5,8 @@ public import HTTPTypes
 /// On a server the error decides the status of the response when ``ErrorHandlingMiddleware`` is installed: 400 for a body that is wrong, 500
 /// for code of the server that is.
 public struct MultipartError: Error, Hashable, Sendable, CustomStringConvertible {
-
     /// What went wrong.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-
         private enum Value: String {
             case missingBoundary
             case invalidBoundary
@@ -91,7 +89,6 @@ public struct MultipartError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension MultipartError: HTTPResponseConvertible {
-
     /// 400 if the body is wrong, 500 if the server's code is.
     public var httpStatus: HTTPResponse.Status {
         switch code {

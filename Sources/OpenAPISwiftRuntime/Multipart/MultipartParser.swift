@@ -5,10 +5,8 @@ import HTTPTypes
 /// Bytes of parts are handed on as slices of the chunks they came in, as soon as they cannot belong to a boundary. What is kept is at most
 /// the beginning of a boundary or the header of one part.
 struct MultipartParser: Sendable {
-
     /// What was found.
     enum Event: Sendable {
-
         /// Nothing more without the next chunk.
         case needsBytes
 
@@ -26,7 +24,6 @@ struct MultipartParser: Sendable {
     }
 
     private enum State {
-
         /// Before the first boundary.
         case preamble
 
@@ -281,7 +278,6 @@ struct MultipartParser: Sendable {
 
 /// Finds a delimiter in bytes by Horspool's method, which looks at few of them.
 private struct DelimiterSearch: Sendable {
-
     let delimiter: [UInt8]
 
     /// By the last byte of a window: how far the window can move.

@@ -10,7 +10,6 @@ public import HTTPTypes
 /// // Hello
 /// ```
 public struct MultipartRawPart: Sendable, Hashable {
-
     /// The header fields of the part.
     public var headerFields: HTTPFields
 
@@ -70,7 +69,6 @@ public struct MultipartRawPart: Sendable, Hashable {
 
 /// A part of a multipart body whose name the document fixes.
 public struct MultipartPart<Payload: Sendable & Hashable>: Sendable, Hashable {
-
     /// The content of the part, with its header fields if the document describes some.
     public var payload: Payload
 
@@ -89,7 +87,6 @@ public struct MultipartPart<Payload: Sendable & Hashable>: Sendable, Hashable {
 
 /// A part of a multipart body whose content the document describes and whose name it leaves open.
 public struct MultipartDynamicallyNamedPart<Payload: Sendable & Hashable>: Sendable, Hashable {
-
     /// The content of the part.
     public var payload: Payload
 

@@ -3,7 +3,6 @@ import Synchronization
 
 /// The parts of a body that is received, as they arrive.
 struct ReceivedParts: AsyncSequence, Sendable {
-
     typealias Element = MultipartRawPart
     typealias Failure = any Error
 
@@ -11,7 +10,6 @@ struct ReceivedParts: AsyncSequence, Sendable {
     let boundary: MultipartBoundary
 
     struct Iterator: AsyncIteratorProtocol {
-
         fileprivate let source: PartSource
 
         mutating func next() async throws -> MultipartRawPart? {
@@ -30,7 +28,6 @@ struct ReceivedParts: AsyncSequence, Sendable {
 
 /// The bytes of one part of a body that is received.
 private struct PartBytes: AsyncSequence, Sendable {
-
     typealias Element = ArraySlice<UInt8>
     typealias Failure = any Error
 
@@ -38,7 +35,6 @@ private struct PartBytes: AsyncSequence, Sendable {
     let partNumber: Int
 
     struct Iterator: AsyncIteratorProtocol {
-
         let source: PartSource
         let partNumber: Int
 
@@ -58,11 +54,9 @@ private struct PartBytes: AsyncSequence, Sendable {
 
 /// What the sequence of parts and the bodies of the parts read from, one of them at a time.
 private final class PartSource: Sendable {
-
     /// The iterator of the body is not `Sendable`. Whoever reads takes the reader out of the state and puts it back afterwards, so that
     /// only one task at a time has it.
     private struct Reader: @unchecked Sendable {
-
         var iterator: HTTPBody.Iterator
         var parser: MultipartParser
         var partNumber = 0

@@ -2,7 +2,6 @@ import HTTPTypes
 
 /// The chunks of a body that is sent, made of its parts as they come.
 struct SentParts<Parts: AsyncSequence & Sendable>: AsyncSequence, Sendable {
-
     typealias Element = ArraySlice<UInt8>
     typealias Failure = any Error
 
@@ -12,7 +11,6 @@ struct SentParts<Parts: AsyncSequence & Sendable>: AsyncSequence, Sendable {
     let encode: @Sendable (Parts.Element) throws -> MultipartRawPart
 
     struct Iterator: AsyncIteratorProtocol {
-
         private enum State {
             case beforeFirstPart
             case inPart(HTTPBody.Iterator)
@@ -88,7 +86,6 @@ struct SentParts<Parts: AsyncSequence & Sendable>: AsyncSequence, Sendable {
 }
 
 extension HTTPFields {
-
     /// Writes the fields as lines, sorted by their names in lower case.
     fileprivate func write(to text: inout ArraySlice<UInt8>) {
         for field in sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {

@@ -4,7 +4,6 @@
 /// counts more than the plain one of the same name. In quoted text only `\"` and `\\` are escapes: other backslashes are kept, since
 /// senders put paths there as they are.
 struct ParameterizedValue: Hashable, Sendable {
-
     /// What stands before the parameters, in lower case.
     var value: String
 
@@ -37,7 +36,6 @@ struct ParameterizedValue: Hashable, Sendable {
 // MARK: - Writing
 
 extension ParameterizedValue {
-
     /// The value of the header field: parameters sorted by name, their values quoted.
     var text: String {
         var text = value
@@ -68,7 +66,6 @@ extension ParameterizedValue {
 // MARK: - Reading
 
 extension ParameterizedValue {
-
     /// Reads the value of a header field; nil if it is malformed.
     init?(parsing text: String) {
         var scanner = Scanner(rest: text.utf8[...])
@@ -115,7 +112,6 @@ extension ParameterizedValue {
     }
 
     private struct Scanner {
-
         var rest: Substring.UTF8View
 
         mutating func take(_ byte: UInt8) -> Bool {

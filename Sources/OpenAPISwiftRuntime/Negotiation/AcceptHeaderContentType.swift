@@ -10,7 +10,6 @@ public protocol AcceptableProtocol: RawRepresentable, Sendable, Hashable, CaseIt
 /// // accept: application/json, text/plain; q=0.800
 /// ```
 public struct AcceptHeaderContentType<ContentType: AcceptableProtocol>: Sendable, Hashable {
-
     /// The media type.
     public var contentType: ContentType
 
@@ -33,7 +32,6 @@ public struct AcceptHeaderContentType<ContentType: AcceptableProtocol>: Sendable
 }
 
 extension AcceptHeaderContentType: RawRepresentable {
-
     /// Reads an entry of an Accept header: `text/plain` or `text/plain; q=0.8`.
     ///
     /// Other parameters are ignored. The result is nil if the text is not a media type, or its quality not a number from 0 to 1.
@@ -100,7 +98,6 @@ extension AcceptHeaderContentType: RawRepresentable {
 }
 
 extension Array {
-
     /// Every media type that the operation can answer with, all equally wanted.
     public static func defaultValues<ContentType: AcceptableProtocol>() -> [AcceptHeaderContentType<ContentType>]
     where Element == AcceptHeaderContentType<ContentType> {

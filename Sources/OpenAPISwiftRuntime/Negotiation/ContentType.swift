@@ -6,9 +6,9 @@ struct ContentType {
     private var parameters: [(name: String, value: String)]
 
     init?(_ text: some StringProtocol) {
-        var rest: Substring.UTF8View = Substring(text).utf8
+        var rest = Substring(text).utf8
         let name = Substring(rest.prefix { $0 != UInt8(ascii: ";") })
-        let halves: [Substring] = name.split(separator: "/", omittingEmptySubsequences: false)
+        let halves = name.split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         type = Self.trimmed(halves[0]).lowercased()
         subtype = Self.trimmed(halves[1]).lowercased()
@@ -17,7 +17,7 @@ struct ContentType {
         rest = rest.dropFirst(name.utf8.count)
         while rest.popFirst() != nil {
             let parameter = Self.parameter(&rest)
-            let sides: [Substring] = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let sides = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2 else { continue }
             parameters.append((Self.trimmed(sides[0]).lowercased(), Self.unquoted(Self.trimmed(sides[1]))))
         }
@@ -62,7 +62,7 @@ struct ContentType {
     private static func parameter(_ rest: inout Substring.UTF8View) -> Substring {
         var isQuoted = false
         var isEscaped = false
-        let text: Substring.UTF8View = rest.prefix { (byte: UInt8) in
+        let text = rest.prefix { byte in
             if isEscaped {
                 isEscaped = false
             } else if byte == UInt8(ascii: "\\") {
@@ -95,7 +95,7 @@ struct ContentType {
 
     /// The text without spaces and tabs around it.
     static func trimmed(_ text: Substring) -> Substring {
-        var text: Substring.UTF8View = text.utf8
+        var text = text.utf8
         while let first = text.first, first == 0x20 || first == 0x09 { text.removeFirst() }
         while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
         return Substring(text)
@@ -107,7 +107,7 @@ struct ContentType {
             return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0) }.filter { !trimmed($0).isEmpty }
         }
         var entries: [Substring] = []
-        var start: String.Index = text.startIndex
+        var start = text.startIndex
         var isQuoted = false
         for index in text.utf8.indices {
             switch text.utf8[index] {

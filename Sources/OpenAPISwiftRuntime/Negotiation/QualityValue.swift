@@ -5,7 +5,6 @@
 /// // accept: application/json; q=0.800
 /// ```
 public struct QualityValue: Sendable, Hashable {
-
     private let thousandths: UInt16
 
     /// Creates a quality.
@@ -22,7 +21,6 @@ public struct QualityValue: Sendable, Hashable {
 }
 
 extension QualityValue: RawRepresentable {
-
     /// Reads a quality.
     /// - Parameter rawValue: A number from 0 to 1; otherwise the result is nil.
     public init?(rawValue: String) {
@@ -38,7 +36,6 @@ extension QualityValue: RawRepresentable {
 }
 
 extension QualityValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-
     /// Creates a quality of a literal, 0 or 1.
     public init(integerLiteral value: UInt16) {
         self.init(doubleValue: Double(value))

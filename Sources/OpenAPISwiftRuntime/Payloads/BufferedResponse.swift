@@ -11,7 +11,6 @@ public import StreamingJSON
 /// let names = try page.body.json(SpeciesNames.self)
 /// ```
 public struct BufferedResponse<Headers: Sendable>: Sendable {
-
     /// The header fields: of the generated type, or `HTTPFields` where the document describes none.
     public var headers: Headers
 
@@ -30,7 +29,6 @@ public struct BufferedResponse<Headers: Sendable>: Sendable {
 
 /// The body of a response, in memory and not read yet.
 public struct BufferedBody: Sendable, CustomStringConvertible {
-
     /// All bytes of the body.
     public let bytes: ArraySlice<UInt8>
 

@@ -6,10 +6,8 @@ package import HTTPTypes
 /// with placeholders, and more literal bytes in a segment before fewer. A placeholder matches one byte or more. One slash at the end of
 /// a path counts for nothing.
 package struct PathRouter<Value: Sendable>: Sendable {
-
     /// What a router says of a request.
     package enum Match {
-
         /// There is a route: its value, its template and the values of its placeholders, percent-decoded.
         case found(Value, template: String, parameters: [String: Substring])
 
@@ -56,7 +54,6 @@ package struct PathRouter<Value: Sendable>: Sendable {
 ///
 /// It is no part of the generic type, so that it is compiled to fast code once and not for each type of value anew.
 private struct PathTree: Sendable {
-
     enum Match {
         /// The values of the placeholders are percent-encoded.
         case found(Int, template: String, parameters: [String: Substring])
@@ -163,7 +160,6 @@ private struct PathTree: Sendable {
 
     /// One walk down the tree, with a way back where a branch turns out wrong.
     private struct Search {
-
         typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
         let tree: PathTree

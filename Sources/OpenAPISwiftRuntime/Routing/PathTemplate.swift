@@ -1,9 +1,7 @@
 /// The path of an operation as the document has it: `/pets/{petId}/photos/{name}.{format}`.
 struct PathTemplate {
-
     /// A part of a path between slashes.
     enum Segment: Equatable {
-
         /// Bytes that stand for themselves, percent-decoded.
         case literal([UInt8])
 
@@ -55,10 +53,8 @@ struct PathTemplate {
 
 /// A route that a server transport cannot take.
 public struct RouteError: Error, Hashable, Sendable, CustomStringConvertible {
-
     /// What is wrong with the route.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-
         private enum Value: String {
             case malformedTemplate
             case alreadyRegistered

@@ -1,6 +1,5 @@
 /// The percent-encoding of RFC 3986, as parameters and paths use it: everything is encoded but unreserved characters.
 package enum PercentEncoding {
-
     /// The text with every byte encoded that is not unreserved.
     package static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(isUnreserved) { return text }

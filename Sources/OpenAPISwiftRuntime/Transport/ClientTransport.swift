@@ -26,7 +26,6 @@ public import HTTPTypes
 ///
 /// To answer requests from handlers in the same process, see ``InProcessTransport``.
 public protocol ClientTransport: Sendable {
-
     /// Sends a request and returns the response.
     ///
     /// Cancelling the calling task cancels the request.

@@ -28,7 +28,6 @@ import Synchronization
 /// Bodies are passed through as they are: a streamed body is read only as fast as the other side reads it. The handler runs in the task
 /// of the caller, so cancelling the caller cancels the handler.
 public final class InProcessTransport: Sendable {
-
     private let router = Mutex(PathRouter<Handler>())
     private let onUnhandledError: (@Sendable (any Error) -> Void)?
 
@@ -40,7 +39,6 @@ public final class InProcessTransport: Sendable {
 }
 
 extension InProcessTransport: ServerTransport {
-
     /// Registers the handler of an operation.
     /// - Parameters:
     ///   - handler: What answers the request.
@@ -55,7 +53,6 @@ extension InProcessTransport: ServerTransport {
 }
 
 extension InProcessTransport: ClientTransport {
-
     /// Answers a request by the handler registered for it.
     /// - Parameters:
     ///   - request: The request; its path stands below the path of the base URL.
@@ -102,7 +99,6 @@ extension InProcessTransport: ClientTransport {
 }
 
 extension HTTPRequest {
-
     /// The request as it arrives at the server with a URL: with the whole path, and with scheme and authority.
     package func addressed(to baseURL: URL) -> HTTPRequest {
         var request = self
@@ -114,7 +110,6 @@ extension HTTPRequest {
 }
 
 extension URL {
-
     /// The path of this URL followed by the path of a request, both percent-encoded as they are.
     ///
     /// `https://example.com/v1/` and `/pets/a%2Fb?q=1` give `/v1/pets/a%2Fb?q=1`.
@@ -137,7 +132,6 @@ extension URL {
 }
 
 extension HTTPResponse {
-
     /// Whether HTTP allows a body in this response: not after HEAD, nor with the statuses 1xx, 204 and 304.
     package func mayHaveBody(toRequest request: HTTPRequest) -> Bool {
         request.method != .head && status.kind != .informational && status != .noContent && status != .notModified

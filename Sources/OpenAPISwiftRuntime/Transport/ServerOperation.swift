@@ -19,7 +19,6 @@ public import HTTPTypes
 /// routes requests itself, or must know the context outside of the handler too, takes `operations(serverURL:configuration:middlewares:)`
 /// instead and calls ``respond(to:body:metadata:context:)`` with a value.
 public struct ServerOperation<Context: Sendable>: Sendable {
-
     /// Makes the context of a call.
     ///
     /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its
@@ -93,7 +92,6 @@ public struct ServerOperation<Context: Sendable>: Sendable {
 /// A body that can be read only once must be left to the handler. To look into it, for a signature over its bytes for instance, put a
 /// middleware around the operations that collects it and passes on `HTTPBody(bytes)`, which can be read any number of times.
 public struct ServerCall: Sendable {
-
     /// The name of the operation in the document.
     public var operationID: String
 

@@ -9,7 +9,6 @@ public import HTTPTypes
 /// // transport.register(_, method: .get, path: "/v1/pets/{petId}")
 /// ```
 public protocol ServerTransport {
-
     /// Answers one request.
     ///
     /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its
@@ -29,7 +28,6 @@ public protocol ServerTransport {
 
 /// What a server transport knows of a request beyond the request itself.
 public struct ServerRequestMetadata: Hashable, Sendable, CustomStringConvertible {
-
     /// The values of the placeholders in the path of the operation, percent-decoded.
     ///
     /// ```swift

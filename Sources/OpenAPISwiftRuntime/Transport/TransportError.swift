@@ -6,10 +6,8 @@
 /// }
 /// ```
 public struct TransportError: Error, Sendable, CustomStringConvertible {
-
     /// What went wrong.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-
         private enum Value: String {
             case invalidURL
             case connectionFailed

@@ -16,7 +16,6 @@ public import StreamingJSON
 /// Writing uses the standard alphabet with padding and no line breaks. Reading ignores characters outside the alphabet and needs
 /// correct padding.
 public struct Base64EncodedData: Sendable, Hashable {
-
     /// The bytes.
     public var data: ArraySlice<UInt8>
 
@@ -34,7 +33,6 @@ public struct Base64EncodedData: Sendable, Hashable {
 }
 
 extension Base64EncodedData: ExpressibleByArrayLiteral {
-
     /// Creates a value of the bytes of a literal.
     public init(arrayLiteral elements: UInt8...) {
         self.init(elements)
@@ -42,7 +40,6 @@ extension Base64EncodedData: ExpressibleByArrayLiteral {
 }
 
 extension Base64EncodedData: Codable {
-
     /// Reads base64 text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -64,7 +61,6 @@ extension Base64EncodedData: Codable {
 }
 
 extension Base64EncodedData: JSONReadable, JSONWritable {
-
     /// Reads base64 text.
     public init(json reader: inout JSONReader) throws(JSONError) {
         // JSONReader.readBase64() is stricter about foreign characters and laxer about padding.

@@ -10,7 +10,6 @@ public import StreamingJSON
 // of their module: `JSONReader.readDecodable(_:)` and `JSONWriter.writeEncodable(_:)`.
 
 extension UUID: JSONReadable, JSONWritable {
-
     /// Reads the text of a UUID, in capitals or not.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let text = try reader.readString()
@@ -27,7 +26,6 @@ extension UUID: JSONReadable, JSONWritable {
 }
 
 extension URL: JSONReadable, JSONWritable {
-
     /// Reads the text of a URL.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let text = try reader.readString()

@@ -10,7 +10,6 @@ public import StreamingJSON
 ///
 /// Two containers are equal when they hold the same JSON.
 public struct OpenAPIValueContainer: Sendable {
-
     /// The value: nil, `Bool`, `Int`, `Double`, `String`, `[(any Sendable)?]` or `[String: (any Sendable)?]`.
     public var value: (any Sendable)?
 
@@ -34,7 +33,6 @@ public struct OpenAPIValueContainer: Sendable {
 /// // {"colour":"blue","size":3}
 /// ```
 public struct OpenAPIObjectContainer: Sendable {
-
     /// The members, with values as in ``OpenAPIValueContainer/value``.
     public var value: [String: (any Sendable)?]
 
@@ -62,7 +60,6 @@ public struct OpenAPIObjectContainer: Sendable {
 /// // [1,"two",null]
 /// ```
 public struct OpenAPIArrayContainer: Sendable {
-
     /// The elements, with values as in ``OpenAPIValueContainer/value``.
     public var value: [(any Sendable)?]
 
@@ -117,7 +114,6 @@ extension OpenAPIValueContainer: ExpressibleByBooleanLiteral, ExpressibleByStrin
 // MARK: - Equality
 
 extension OpenAPIValueContainer: Hashable {
-
     /// Tells whether both hold the same JSON.
     public static func == (lhs: OpenAPIValueContainer, rhs: OpenAPIValueContainer) -> Bool {
         FreeFormValue.areEqual(lhs.value, rhs.value)
@@ -130,7 +126,6 @@ extension OpenAPIValueContainer: Hashable {
 }
 
 extension OpenAPIObjectContainer: Hashable {
-
     /// Tells whether both hold the same JSON.
     public static func == (lhs: OpenAPIObjectContainer, rhs: OpenAPIObjectContainer) -> Bool {
         FreeFormValue.areEqual(lhs.value, rhs.value)
@@ -143,7 +138,6 @@ extension OpenAPIObjectContainer: Hashable {
 }
 
 extension OpenAPIArrayContainer: Hashable {
-
     /// Tells whether both hold the same JSON.
     public static func == (lhs: OpenAPIArrayContainer, rhs: OpenAPIArrayContainer) -> Bool {
         FreeFormValue.areEqual(lhs.value, rhs.value)
@@ -158,7 +152,6 @@ extension OpenAPIArrayContainer: Hashable {
 // MARK: - Codable
 
 extension OpenAPIValueContainer: Codable {
-
     /// Reads any value: null, then Boolean, whole number, number, text, list, object.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -210,7 +203,6 @@ extension OpenAPIValueContainer: Codable {
 }
 
 extension OpenAPIObjectContainer: Codable {
-
     /// Reads an object.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.singleValueContainer().decode([String: OpenAPIValueContainer].self)
@@ -224,7 +216,6 @@ extension OpenAPIObjectContainer: Codable {
 }
 
 extension OpenAPIArrayContainer: Codable {
-
     /// Reads a list.
     public init(from decoder: any Decoder) throws {
         let elements = try decoder.singleValueContainer().decode([OpenAPIValueContainer].self)
@@ -240,7 +231,6 @@ extension OpenAPIArrayContainer: Codable {
 // MARK: - What the three containers share
 
 private enum FreeFormValue {
-
     /// What a value is in JSON.
     enum Form {
         case null
@@ -369,7 +359,6 @@ private enum FreeFormValue {
 // MARK: - JSON
 
 extension OpenAPIValueContainer: JSONReadable, JSONWritable {
-
     /// Reads any value; a number is a whole one if it can be.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(validatedValue: try FreeFormValue.read(from: &reader))
@@ -382,7 +371,6 @@ extension OpenAPIValueContainer: JSONReadable, JSONWritable {
 }
 
 extension OpenAPIObjectContainer: JSONReadable, JSONWritable {
-
     /// Reads an object.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(validatedValue: try FreeFormValue.readObject(from: &reader))
@@ -395,7 +383,6 @@ extension OpenAPIObjectContainer: JSONReadable, JSONWritable {
 }
 
 extension OpenAPIArrayContainer: JSONReadable, JSONWritable {
-
     /// Reads a list.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(validatedValue: try FreeFormValue.readArray(from: &reader))
@@ -408,7 +395,6 @@ extension OpenAPIArrayContainer: JSONReadable, JSONWritable {
 }
 
 extension FreeFormValue {
-
     static func read(from reader: inout JSONReader) throws(JSONError) -> (any Sendable)? {
         switch try reader.peekKind() {
         case .null:

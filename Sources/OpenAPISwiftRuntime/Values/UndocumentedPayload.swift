@@ -8,7 +8,6 @@ public import HTTPTypes
 /// }
 /// ```
 public struct UndocumentedPayload: Sendable, Hashable {
-
     /// The header fields of the response.
     public var headerFields: HTTPFields
 
@@ -26,7 +25,6 @@ public struct UndocumentedPayload: Sendable, Hashable {
 }
 
 extension UndocumentedPayload {
-
     /// Creates a payload of nothing.
     @available(*, deprecated, message: "Use the initialiser with header fields and a body.")
     @_disfavoredOverload
