@@ -279,7 +279,7 @@ struct SchemaSnippetTests {
         let error = #expect(throws: Diagnostic.self) { try rule("unknownMembers: {schemas: {A: all}}") }
         #expect(
             error?.description
-                == "config.yaml:2:30: error: The value of 'unknownMembers.schemas.A' must be one of skip, keep, keepAll."
+                == "config.yaml:2:31: error: The value of 'unknownMembers.schemas.A' must be one of skip, keep, keepAll."
         )
         let generation = generate("    A: {type: object, properties: {a: {type: string}}}") {
             $0.unknownMembers = UnknownMembersRule(schemas: ["B": .keep])
