@@ -56,7 +56,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// How many there are, once that is known.
         private var size: Int64?
         private var entityTag: String?
-        private var failures = AssetHost.Failures()
+        private var failures: RetryBudget?
         private var hasNewAddress = false
         private var isFinished = false
 
@@ -111,7 +111,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             guard !chunk.isEmpty else { return nil }
             offset += Int64(chunk.count)
             if let size, offset > size { throw CloudKitError.wrongSize(expected: size, found: nil) }
-            (failures, hasNewAddress) = (AssetHost.Failures(), false)
+            (failures, hasNewAddress) = (nil, false)
             chunks.progress?(TransferProgress(completedBytes: offset, totalBytes: size))
             return chunk
         }
@@ -196,8 +196,10 @@ public struct AssetChunks: AsyncSequence, Sendable {
                 asset?.downloadURL = nil
                 return
             }
+            let failures = failures ?? chunks.host.beginFailures()
+            self.failures = failures
             do throws(CloudKitError) {
-                try await chunks.host.waitForAnotherAttempt(after: error, &failures)
+                try await chunks.host.waitForAnotherAttempt(after: error, failures)
             } catch {
                 isFinished = true
                 throw error

@@ -15,12 +15,10 @@ import OpenAPISwiftRuntime
 /// no middleware is asked, and nothing is logged of an address but the host. And bodies are not collected.
 struct AssetHost: Sendable {
     let transport: any ClientTransport
-    let retryPolicy: RetryPolicy
-    let logger: Logger
-    let clock: any Clock<Duration>
-    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// What decides when a transfer that failed goes on.
+    let retrier: Retrier
 
-    /// An address of the host, in the two parts that a transport takes. What stands in it stays as it is, for it is signed.
+    /// An address of the host, in the two parts that a transport takes. It is not changed, as it is signed.
     struct Address: Sendable {
         let server: URL
         let target: String
@@ -76,7 +74,7 @@ struct AssetHost: Sendable {
     }
 
     private func log(_ operation: String, _ address: Address, _ outcome: String) {
-        logger.debug(
+        retrier.logger.debug(
             "Asset host answered",
             metadata: [
                 "operation": "\(operation)", "host": "\(address.server.host() ?? "")", "outcome": "\(outcome)",
@@ -84,41 +82,15 @@ struct AssetHost: Sendable {
         )
     }
 
-    /// The failures of a transfer since it last made progress.
-    struct Failures: Sendable {
-        fileprivate var count = 0
-        /// The time since the first of them.
-        fileprivate var elapsed: (@Sendable () -> Duration)?
-    }
+    /// Starts to count the failures of a transfer, which is done anew whenever it makes progress.
+    func beginFailures() -> RetryBudget { retrier.begin(measuring: .sinceFirstFailure) }
 
-    /// Waits before another attempt.
+    /// Counts a failure, and waits before another attempt.
     ///
-    /// The deadline of the policy counts from the first failure, so that a transfer can go on however long it took until then.
-    ///
-    /// - Parameters:
-    ///   - error: The error of the last attempt.
-    ///   - failures: The failures before, to which this one is added.
     /// - Throws: The error, when there should be no other attempt.
-    func waitForAnotherAttempt(
-        after error: CloudKitError,
-        _ failures: inout Failures
-    ) async throws(CloudKitError) {
-        failures.count += 1
-        let elapsed = failures.elapsed ?? clock.stopwatch()
-        failures.elapsed = elapsed
-        guard failures.count < retryPolicy.maximumAttempts, error.isTransient else { throw error }
-        let delay =
-            (error.retryAfter ?? .zero) + retryPolicy.backoff(afterAttempt: failures.count, random: random())
-        guard elapsed() + delay <= retryPolicy.deadline else { throw error }
-        logger.info(
-            "Transfer of an asset failed and will go on",
-            metadata: ["operation": "\(error.operation ?? "")", "code": "\(error.code)", "delay": "\(delay)"]
-        )
-        do {
-            try await clock.sleep(for: delay)
-        } catch {
-            throw .cancelled(operation: "asset")
-        }
+    func waitForAnotherAttempt(after error: CloudKitError, _ failures: RetryBudget) async throws(CloudKitError) {
+        failures.addFailure()
+        try await retrier.waitForAnotherAttempt(after: error, within: failures, .transfer)
     }
 }
 
@@ -169,35 +141,5 @@ extension CloudKitError {
         error.operation = operation
         error.retryAfter = Duration(retryAfter: response.headerFields)
         return error
-    }
-}
-
-/// Works on items side by side, a few at a time.
-///
-/// - Parameters:
-///   - items: The items.
-///   - limit: How many at a time.
-///   - work: What to do with one. It is cancelled with the calling task.
-/// - Returns: What came of each, in order.
-func sideBySide<Item: Sendable, Outcome: Sendable>(
-    _ items: [Item],
-    atMost limit: Int,
-    _ work: @escaping @Sendable (Int, Item) async -> Outcome
-) async -> [Outcome] {
-    await withTaskGroup(of: (Int, Outcome).self) { group in
-        var outcomes = [Outcome?](repeating: nil, count: items.count)
-        var next = 0
-        func start() {
-            guard next < items.count else { return }
-            let (index, item) = (next, items[next])
-            next += 1
-            group.addTask { (index, await work(index, item)) }
-        }
-        for _ in 0..<max(1, limit) { start() }
-        while let (index, outcome) = await group.next() {
-            outcomes[index] = outcome
-            start()
-        }
-        return outcomes.compactMap(\.self)
     }
 }

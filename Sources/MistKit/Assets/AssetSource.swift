@@ -90,7 +90,7 @@ public struct TransferProgress: Hashable, Sendable {
         self.totalBytes = totalBytes
     }
 
-    /// The part that is done, from 0 to 1; `nil` while nobody knows how much there is.
+    /// The part that is done, from 0 to 1; `nil` while the length is not known.
     public var fraction: Double? {
         guard let totalBytes else { return nil }
         return totalBytes > 0 ? min(1, Double(completedBytes) / Double(totalBytes)) : 1

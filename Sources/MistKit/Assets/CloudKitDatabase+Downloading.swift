@@ -37,7 +37,7 @@ extension CloudKitDatabase {
     ///   ``chunks(of:)-(AssetField)`` for longer.
     /// - Returns: The bytes; nothing is sent yet.
     public func chunks(of asset: Asset) -> AssetChunks {
-        AssetChunks(host: service.assets, asset: asset, lookUp: nil)
+        AssetChunks(host: service.connection.assets, asset: asset, lookUp: nil)
     }
 
     /// The bytes of what a record holds, fetched while you go through them.
@@ -47,7 +47,7 @@ extension CloudKitDatabase {
     /// - Returns: The bytes; nothing is sent yet.
     public func chunks(of field: AssetField) -> AssetChunks {
         AssetChunks(
-            host: service.assets,
+            host: service.connection.assets,
             asset: field.asset,
             lookUp: { try await fetchAsset(field) }
         )
@@ -152,7 +152,7 @@ extension CloudKitDatabase {
         progress: ProgressHandler<TransferProgress>? = nil
     ) async -> [Result<Void, CloudKitError>] {
         let sum = ProgressSum(of: downloads.count, progress)
-        return await sideBySide(downloads, atMost: maximumConcurrency) { index, download in
+        return await concurrentMap(downloads, atMost: maximumConcurrency) { index, download in
             do {
                 try await write(download.chunks(self), to: download.file, progress: sum.handler(for: index))
                 return .success(())

@@ -152,7 +152,7 @@ extension CloudKitDatabase {
         for part in uploads.parts(ofAtMost: batchSize) {
             let batch = Array(uploads[part])
             let targets = await requestEachTarget(for: batch, inZone: zone)
-            results += await sideBySide(Array(zip(batch, targets)), atMost: maximumConcurrency) { index, item in
+            results += await concurrentMap(Array(zip(batch, targets)), atMost: maximumConcurrency) { index, item in
                 do throws(CloudKitError) {
                     return .success(
                         try await send(
@@ -211,55 +211,44 @@ extension CloudKitDatabase {
                 "The name of a record or field is empty ('\(field.recordName)', '\(field.fieldName)')."
             )
         }
-        var results: [Result<Asset, CloudKitError>] = []
-        for part in fields.parts(ofAtMost: Self.batchSize) {
-            do throws(CloudKitError) {
-                results += try await rereference(fields[part], inZone: zone, forZone: targetZone)
-            } catch {
-                guard !results.isEmpty else { throw error }
-                results += fields[part.lowerBound...].map { .failure(error.about($0.recordName)) }
-                return results
+        return try await BatchSender<AssetField, Asset>(
+            items: fields,
+            service: service,
+            about: { error, field in error.about(field.recordName) },
+            send: { (fields, call) async throws(CloudKitError) in
+                let reply = try await call.reply(to: Operations.RereferenceAssets.id) { client in
+                    let response = try await client.rereferenceAssets(
+                        path: path,
+                        body: .json(
+                            .init(
+                                zoneID: zone ?? .default,
+                                assets: fields.map { .init(recordName: $0.recordName, fieldName: $0.fieldName) },
+                                targetZoneID: targetZone
+                            )
+                        )
+                    ).ok
+                    return (try response.body.json.assets ?? [], response.headers.xAppleRequestUUID)
+                }
+                // Replies do not say which asset is of which record: the order alone does.
+                guard reply.body.count == fields.count else {
+                    throw .wrongCount(reply.body.count, of: fields.count).from(reply.origin)
+                }
+                return zip(fields, reply.body).map { field, result in
+                    switch result {
+                    case .Asset(let asset): return .success(asset)
+                    case .AssetError(let error):
+                        let response = ErrorResponse(
+                            serverErrorCode: ServerErrorCode(rawValue: error.serverErrorCode),
+                            reason: error.reason,
+                            retryAfter: error.retryAfter
+                        )
+                        return .failure(
+                            CloudKitError(response, item: .record(name: field.recordName)).from(reply.origin)
+                        )
+                    }
+                }
             }
-        }
-        return results
-    }
-
-    private func rereference(
-        _ fields: ArraySlice<AssetField>,
-        inZone zone: ZoneID?,
-        forZone targetZone: ZoneID?
-    ) async throws(CloudKitError) -> [Result<Asset, CloudKitError>] {
-        let reply = try await service.reply(to: Operations.RereferenceAssets.id) { client in
-            let response = try await client.rereferenceAssets(
-                path: path,
-                body: .json(
-                    .init(
-                        zoneID: zone ?? .default,
-                        assets: fields.map { .init(recordName: $0.recordName, fieldName: $0.fieldName) },
-                        targetZoneID: targetZone
-                    )
-                )
-            ).ok
-            return (try response.body.json.assets ?? [], response.headers.xAppleRequestUUID)
-        }
-        // Replies do not say which asset is of which record: the order alone does.
-        guard reply.body.count == fields.count else {
-            throw CloudKitError.wrongCount(reply.body.count, of: fields.count).from(reply.origin)
-        }
-        return zip(fields, reply.body).map { field, result in
-            switch result {
-            case .Asset(let asset): return .success(asset)
-            case .AssetError(let error):
-                let dictionary = ErrorResponse(
-                    serverErrorCode: ServerErrorCode(rawValue: error.serverErrorCode),
-                    reason: error.reason,
-                    retryAfter: error.retryAfter
-                )
-                return .failure(
-                    CloudKitError(dictionary, item: .record(name: field.recordName)).from(reply.origin)
-                )
-            }
-        }
+        ).results()
     }
 }
 
@@ -345,7 +334,7 @@ extension CloudKitDatabase {
     ) async throws(CloudKitError) -> UploadedAsset {
         var upload = upload
         var target = firstTarget
-        var failures = AssetHost.Failures()
+        let failures = service.connection.assets.beginFailures()
         var hadExpired = false
         while true {
             let present: UploadTarget
@@ -375,7 +364,7 @@ extension CloudKitDatabase {
                     hadExpired = true
                     continue
                 }
-                try await service.assets.waitForAnotherAttempt(after: failure, &failures)
+                try await service.connection.assets.waitForAnotherAttempt(after: failure, failures)
             }
         }
     }
@@ -394,7 +383,7 @@ extension CloudKitDatabase {
             let completed = sent.add(count)
             progress?(TransferProgress(completedBytes: completed, totalBytes: total))
         }
-        let (response, responseBody) = try await service.assets.send(
+        let (response, responseBody) = try await service.connection.assets.send(
             .post,
             to: address,
             headerFields: [.contentType: "application/octet-stream", .accept: "application/json"],

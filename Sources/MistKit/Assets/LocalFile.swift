@@ -102,7 +102,7 @@ final class ReplacementFile {
     }
 }
 
-/// An open file, closed when nobody has it any more. One task uses it at a time.
+/// An open file, closed with its last reference. One task uses it at a time.
 final class OpenFile {
     private let path: String
     private var descriptor: CInt

@@ -26,12 +26,15 @@ public import Logging
 /// sent again. Without one such requests fail with ``CloudKitError/Code-swift.struct/authenticationRequired``, whose
 /// ``CloudKitError/redirectURL`` is where to sign in, and ``signIn(webAuthToken:)`` takes the token.
 ///
+/// Requests that the closure itself sends through the same manager must not wait for it: send them through a service whose
+/// ``CloudKitService/allowsSignIn`` is `false`.
+///
 /// As a person it does what ``WebAuthTokenManager`` does, rotation, storage and requests at the same time included.
 ///
 /// ## Fallback
 ///
 /// When the service refuses the newest token, the session is over: the token is forgotten, in the storage too, and
-/// requests go out with the API token alone again. The request that was refused is not repeated as nobody, since what a
+/// requests go out with the API token alone again. The request that was refused is not repeated without a person, since what a
 /// person was to write would then have no owner; it fails, or starts the next sign-in.
 ///
 /// ## Topics
@@ -52,8 +55,7 @@ public final class AdaptiveTokenManager: TokenManager {
     private let apiToken: Secret
     private let rotation: TokenRotation
     private let askPerson: SignIn?
-    private let asking = Turns()
-    @TaskLocal private static var isAsking = false
+    private let asking = AsyncMutex()
 
     /// Makes a manager that forgets the person when it goes away.
     ///
@@ -145,27 +147,24 @@ public final class AdaptiveTokenManager: TokenManager {
         switch try await rotation.refusal(of: request.session, operation: request.operationID) {
         case .superseded, .signedInSince: return true
         case .formerPerson: return false
-        case .nobody: break
+        case .noPerson: break
         case .sessionOver:
             // A 401 can be about the API token as well, unless it was taken before with this person's.
             guard error.code == .authenticationRequired || rotation.wasAccepted else { return false }
             try await rotation.forget(ifNotSince: request.session)
         }
         guard error.code == .authenticationRequired else { return false }
-        return try await askPerson(at: error)
+        return request.allowsSignIn ? try await askPerson(at: error) : false
     }
 
     private func askPerson(at error: CloudKitError) async throws(CloudKitError) -> Bool {
-        // Requests that the closure itself makes must not wait for it.
-        guard !Self.isAsking, let askPerson, let url = error.redirectURL.flatMap({ URL(string: $0) }) else {
-            return false
-        }
+        guard let askPerson, let url = error.redirectURL.flatMap({ URL(string: $0) }) else { return false }
         do {
-            try await asking.take()
-            defer { asking.release() }
+            try await asking.lock()
+            defer { asking.unlock() }
             // One sign-in is enough for all that waited.
             if try await rotation.current == nil {
-                let token = try await Self.$isAsking.withValue(true) { try await askPerson(url) }
+                let token = try await askPerson(url)
                 guard !Secret(token).revealed.isEmpty else {
                     throw CloudKitError(code: .signInFailed, message: "Signing in gave an empty token.")
                 }
@@ -208,10 +207,10 @@ public final class AdaptiveTokenManager: TokenManager {
         try await rotation.replace(with: nil)
     }
 
-    /// The person's token to send next; `nil` where nobody is signed in. A ``TokenStorage`` keeps it without your
+    /// The person's token to send next; `nil` where no person is signed in. A ``TokenStorage`` keeps it without your
     /// doing.
     ///
-    /// It is a credential: whoever holds it acts as the person.
+    /// It is a credential: a program that has it acts as the person.
     ///
     /// - Returns: The token, not percent-encoded.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be

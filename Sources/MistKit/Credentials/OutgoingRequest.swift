@@ -25,6 +25,9 @@ public import OpenAPISwiftRuntime
 /// - ``addCredential(headerField:value:)``
 /// - ``addHeaderField(_:value:)``
 /// - ``session``
+///
+/// ### What the caller allows
+/// - ``allowsSignIn``
 public struct OutgoingRequest: Sendable {
     /// The operation's name in the protocol's OpenAPI document, such as `queryRecords`.
     public let operationID: String
@@ -33,10 +36,13 @@ public struct OutgoingRequest: Sendable {
     /// under way sets it, to know whose response it looks at.
     public var session: UInt64 = 0
 
+    /// Whether a person may be asked to sign in for this request; see ``CloudKitService/allowsSignIn``.
+    public let allowsSignIn: Bool
+
     private(set) var request: HTTPRequest
     private(set) var body: HTTPBody?
     private(set) var redactor = Redactor()
-    private let baseURL: URL
+    let baseURL: URL
 
     /// Makes an attempt from what the transport is to send; tests of a token manager use this.
     ///
@@ -45,10 +51,18 @@ public struct OutgoingRequest: Sendable {
     ///   - body: The body, if there is one.
     ///   - baseURL: The server's address; the path in it goes in front of the request's.
     ///   - operationID: The operation's name.
-    public init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String) {
+    ///   - allowsSignIn: Whether a person may be asked to sign in.
+    public init(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String,
+        allowsSignIn: Bool = true
+    ) {
         self.request = request
         self.body = body
         self.operationID = operationID
+        self.allowsSignIn = allowsSignIn
         self.baseURL = baseURL
     }
 

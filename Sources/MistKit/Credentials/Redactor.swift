@@ -5,10 +5,7 @@
 struct Redactor: Sendable {
     private var secrets: [String] = []
 
-    /// The one of the attempt that is under way, for what stands between authentication and the transport.
-    @TaskLocal static var current = Redactor()
-
-    /// What stands where a credential stood.
+    /// The text in place of a credential.
     static let mark = "<redacted>"
 
     mutating func hide(_ secret: String) {

@@ -20,7 +20,7 @@ import HTTPTypes
 public struct ServerToServerAuthManager: TokenManager {
     private let keyID: Secret
     private let privateKey: ServerToServerKey
-    /// Whether somebody took the one for the other.
+    /// Whether the private key was given as the key ID.
     private let isKeyIDPrivateKey: Bool
     private let now: @Sendable () -> Date
 

@@ -82,7 +82,7 @@ public struct ServerToServerKey: Sendable {
 
     /// The private half as PEM (PKCS #8, `PRIVATE KEY`), to keep.
     ///
-    /// It is a credential: whoever holds it writes to the public database in the developer's name.
+    /// It is a credential: a program that has it writes to the public database in the developer's name.
     ///
     /// - Returns: PEM that ``init(_:)`` and openssl read.
     public func revealPrivateKeyPEM() -> String { key.pemRepresentation }

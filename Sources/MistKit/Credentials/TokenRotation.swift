@@ -15,7 +15,7 @@ import Synchronization
 /// ## Who a response belongs to
 ///
 /// Tokens and requests are numbered in the order of their coming. So the number of a request tells whether its token
-/// was still the newest, and a response to a request from before the person changed is nobody's any more.
+/// was still the newest, and a response to a request from before the person changed is ignored.
 final class TokenRotation: Sendable {
     /// Why a request was refused, as far as this side can know.
     enum Refusal {
@@ -23,12 +23,12 @@ final class TokenRotation: Sendable {
         case superseded
         /// There was no person when the request was sent, and there is one now.
         case signedInSince
-        /// The person is another one now, or there is none any more.
+        /// Another person is signed in now, or none.
         case formerPerson
         /// The newest token was refused: the session is over.
         case sessionOver
         /// There is no person.
-        case nobody
+        case noPerson
     }
 
     private struct State {
@@ -39,8 +39,8 @@ final class TokenRotation: Sendable {
         /// The number of the present token, and of the first of this person.
         var tokenNumber: UInt64 = 1
         var personNumber: UInt64 = 1
-        /// The numbers from before this person when there was nobody, and those of the session that ended by a refusal.
-        var numbersOfNobody: Range<UInt64> = 0..<0
+        /// The numbers from before this person when there was none, and those of the session that ended by a refusal.
+        var numbersWithoutPerson: Range<UInt64> = 0..<0
         var numbersOfLostSession: Range<UInt64> = 0..<0
         /// Whether the service took a token of this person.
         var wasAccepted = false
@@ -51,7 +51,7 @@ final class TokenRotation: Sendable {
         /// The requests that have not ended, and the one of them whose turn it is.
         var underway: Set<UInt64> = []
         var holder: UInt64?
-        /// Whoever has the turn and waits for requests from before turns were taken.
+        /// The request that has the turn and waits for those from before turns were taken.
         var drained: CheckedContinuation<Void, Never>?
 
         var storedNumber: UInt64 = 0
@@ -61,11 +61,11 @@ final class TokenRotation: Sendable {
         mutating func refusal(of number: UInt64, isLast: Bool) -> Refusal? {
             if numbersOfLostSession.contains(number) { return .sessionOver }
             if number < personNumber {
-                return numbersOfNobody.contains(number) && token != nil ? .signedInSince : .formerPerson
+                return numbersWithoutPerson.contains(number) && token != nil ? .signedInSince : .formerPerson
             }
-            guard token != nil else { return .nobody }
+            guard token != nil else { return .noPerson }
             if number < tokenNumber || !isLast {
-                // Until it is known better, nobody else uses the token.
+                // Until more is known, no other request uses the token.
                 takesTurns = true
                 return isLast || number < tokenNumber ? .superseded : nil
             }
@@ -79,12 +79,12 @@ final class TokenRotation: Sendable {
             return (token, number)
         }
 
-        /// Goes on as another person, or as nobody.
+        /// Goes on as another person, or as none.
         mutating func become(_ token: Secret?) {
-            let wasNobody = self.token == nil
+            let hadNoPerson = self.token == nil
             let first = personNumber
             number += 1
-            numbersOfNobody = wasNobody ? first..<number : 0..<0
+            numbersWithoutPerson = hadNoPerson ? first..<number : 0..<0
             self.token = token
             tokenNumber = number
             personNumber = number
@@ -97,9 +97,9 @@ final class TokenRotation: Sendable {
     private let state: Mutex<State>
     private let storage: (any TokenStorage)?
     private let logger: Logger
-    private let sending = Turns()
-    private let storing = Turns()
-    private let loading = Turns()
+    private let sending = AsyncMutex()
+    private let storing = AsyncMutex()
+    private let loading = AsyncMutex()
 
     /// Begins with a token that is given.
     init(_ token: Secret?, usesTokensOnce: Bool, logger: Logger) {
@@ -137,11 +137,11 @@ final class TokenRotation: Sendable {
         }
         if let present { return present }
         do {
-            try await sending.take()
+            try await sending.lock()
             do {
                 try await waitForOthers()
             } catch {
-                sending.release()
+                sending.unlock()
                 throw error
             }
         } catch {
@@ -180,7 +180,7 @@ final class TokenRotation: Sendable {
             return (held, state.underway.isEmpty ? state.drained.take() : nil)
         }
         drained?.resume()
-        if held { sending.release() }
+        if held { sending.unlock() }
     }
 
     /// Adopts the token of a response, unless the person changed since the request was sent, and stores it.
@@ -225,8 +225,8 @@ final class TokenRotation: Sendable {
     func refusal(of number: UInt64, operation: String) async throws(CloudKitError) -> Refusal {
         if let refusal = state.withLock({ $0.refusal(of: number, isLast: $0.underway.isEmpty) }) { return refusal }
         do {
-            try await sending.take()
-            defer { sending.release() }
+            try await sending.lock()
+            defer { sending.unlock() }
             try await waitForOthers()
         } catch {
             throw .cancelled(operation: operation)
@@ -239,13 +239,13 @@ final class TokenRotation: Sendable {
 
     // MARK: - Persons
 
-    /// Goes on as another person or as nobody, and stores that.
+    /// Goes on as another person or as none, and stores that.
     func replace(with token: Secret?) async throws(CloudKitError) {
         state.withLock { $0.become(token) }
         try await store()
     }
 
-    /// Goes on as nobody, unless the person changed since a request was sent.
+    /// Goes on without a person, unless the person changed since a request was sent.
     func forget(ifNotSince number: UInt64) async throws(CloudKitError) {
         let isForgotten = state.withLock { state -> Bool in
             guard number >= state.personNumber else { return false }
@@ -262,8 +262,8 @@ final class TokenRotation: Sendable {
     private func load() async throws(CloudKitError) {
         guard let storage, !state.withLock({ $0.isLoaded }) else { return }
         do {
-            try await loading.take()
-            defer { loading.release() }
+            try await loading.lock()
+            defer { loading.unlock() }
             guard !state.withLock({ $0.isLoaded }) else { return }
             let token = try await storage.webAuthToken().map(Secret.init)
             state.withLock {
@@ -280,8 +280,8 @@ final class TokenRotation: Sendable {
     /// Brings the newest token into the storage. Of requests that wait here together the first stores for all.
     private func store() async throws(CloudKitError) {
         guard let storage else { return }
-        await storing.takeInAnyCase()
-        defer { storing.release() }
+        await storing.lockDespiteCancellation()
+        defer { storing.unlock() }
         let (token, number) = state.withLock { ($0.token, $0.tokenNumber) }
         guard number > state.withLock({ $0.storedNumber }) else { return }
         do {

@@ -9,7 +9,7 @@ public import Logging
 /// ```
 ///
 /// The service sends the next web authentication token with every response, failures included; the manager adopts it,
-/// and keeps it in a ``TokenStorage`` if it has one. Use ``AdaptiveTokenManager`` where nobody may have signed in yet.
+/// and keeps it in a ``TokenStorage`` if it has one. Use ``AdaptiveTokenManager`` where it is possible that no person has signed in yet.
 ///
 /// ## Requests at the same time
 ///
@@ -121,7 +121,7 @@ public final class WebAuthTokenManager: TokenManager {
 
     /// The token to send next. A ``TokenStorage`` keeps it without your doing.
     ///
-    /// It is a credential: whoever holds it acts as the person.
+    /// It is a credential: a program that has it acts as the person.
     ///
     /// - Returns: The token, not percent-encoded; empty where the storage has none.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be

@@ -2,16 +2,14 @@ extension CloudKitDatabase {
     /// Looks records up by name in as many requests as needed, and gives one result for each, in their order.
     func inBatches<ItemResult: BatchItemResult>(
         of names: [String],
-        send: @escaping @Sendable ([String]) async throws(CloudKitError) -> Reply<[ItemResult]>
+        send: @escaping @Sendable ([String], CallContext) async throws(CloudKitError) -> Reply<[ItemResult]>
     ) async throws(CloudKitError) -> [Result<ItemResult.Value, CloudKitError>] {
         try await BatchSender<String, ItemResult.Value>(
             items: names,
-            retrier: service.retrier,
-            parts: names.parts(ofAtMost: Self.batchSize),
-            concurrency: service.concurrency,
+            service: service,
             about: { error, name in error.about(name) },
-            send: { (batch) async throws(CloudKitError) in
-                BatchResults.align(try await send(batch), with: batch)
+            send: { (batch, call) async throws(CloudKitError) in
+                BatchResults.align(try await send(batch, call), with: batch)
             }
         ).results()
     }

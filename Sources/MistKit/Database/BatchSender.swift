@@ -36,27 +36,26 @@ public struct BatchProgress: Hashable, Sendable {
 
 /// Sends many items in as many requests as needed, and gives one result for each, in their order.
 ///
-/// A part of the items is one request. What is not done of it is sent again by the rules of ``RetryPolicy``: items that the service
-/// says it did not do, alone; all of them after a lost reply, where ``LostReplies`` says how to tell what became of the first; halves of
-/// a part that is too large.
+/// A part of the items is one request. ``BatchDecision`` says what happens after each: items that the service did not carry out are sent
+/// again alone, all of them after a lost reply, halves of a part that is too large.
 struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     let items: [Item]
-    let retrier: Retrier
-    /// The places of the items that go together.
-    var parts: [Range<Int>]
+    let service: CloudKitService
+    /// The items that go together in a request; `nil` for as many as a request takes.
+    var parts: [Range<Int>]?
     /// Whether a part is done as a whole or not at all.
     var isAtomic = false
-    /// How many requests are sent at a time.
-    var concurrency = 1
+    /// Whether the requests are sent one after the other.
+    var isSequential = false
     var progress: ProgressHandler<BatchProgress>?
-    /// How to go on when nobody knows whether items were done; `nil` where items may be done twice.
+    /// How to tell whether items were done; `nil` where items may be done twice.
     var lostReplies: LostReplies<Item, Value>?
-    /// Whether the items change something at the service.
-    fileprivate var isWrite: Bool { lostReplies != nil }
     /// The same error for one item.
     let about: @Sendable (CloudKitError, Item) -> CloudKitError
     /// Sends items, and gives one result for each.
-    let send: @Sendable ([Item]) async throws(CloudKitError) -> [Result<Value, CloudKitError>]
+    let send: @Sendable ([Item], CallContext) async throws(CloudKitError) -> [Result<Value, CloudKitError>]
+
+    private typealias Decision = BatchDecision<Value>
 
     /// Sends all.
     ///
@@ -65,24 +64,15 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     /// - Throws: The error of the first request, when no item was answered and none may have been done.
     func results() async throws(CloudKitError) -> [Result<Value, CloudKitError>] {
         var collected = Collected(count: items.count)
-        if concurrency <= 1 || parts.count <= 1 {
-            for part in parts where collected.failure == nil {
-                collected.add(await settle(Array(part)), reporting: progress)
-            }
-        } else {
-            await withTaskGroup(of: Settled.self) { group in
-                var waiting = parts[...]
-                func sendNext() {
-                    guard let part = waiting.popFirst() else { return }
-                    group.addTask { await settle(Array(part)) }
-                }
-                for _ in 0..<concurrency { sendNext() }
-                while let settled = await group.next() {
-                    collected.add(settled, reporting: progress)
-                    // After a request that failed as a whole no further one is begun.
-                    if collected.failure == nil { sendNext() }
-                }
-            }
+        await forEachConcurrently(
+            parts ?? items.parts(ofAtMost: CloudKitDatabase.batchSize),
+            atMost: isSequential ? 1 : service.concurrency
+        ) { _, part in
+            await settle(part.map { PendingItem(index: $0) })
+        } receive: { _, settled in
+            collected.add(settled, reporting: progress)
+            // After a request that failed as a whole no further one is begun.
+            return collected.failure == nil
         }
         if let failure = collected.failure, !collected.isAnswered, !collected.mayHaveBeenDone { throw failure }
         let unsent = collected.failure.map(CloudKitError.notSent(after:)) ?? .cancelled(operation: nil)
@@ -139,201 +129,155 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
 
     // MARK: One part
 
+    /// An item that has no result yet.
+    fileprivate struct PendingItem {
+        var index: Int
+        /// Whether a reply to it was lost.
+        var isInDoubt = false
+    }
+
     /// Sends items until each has its last result.
-    private func settle(_ indices: [Int], inDoubt: Set<Int> = []) async -> Settled {
-        let budget = retrier.begin()
+    fileprivate func settle(_ items: [PendingItem]) async -> Settled {
+        let call = service.begin()
+        let budget = call.budget
         var settled = Settled()
-        var pending = indices
-        // The items of which a reply was lost.
-        var inDoubt = inDoubt
+        var pending = items
         while !pending.isEmpty {
             let sent = pending
-            pending = []
-            let again: Again
-            switch await RetryBudget.$current.withValue(budget, operation: { await attempt(sent, budget) }) {
-            case .failure(let error) where error.isTooLarge && sent.count > 1:
-                if isAtomic {
-                    settled.fail(sent, with: error.ofAtomicBatch(count: sent.count), inDoubt: inDoubt, in: self)
-                } else {
-                    await settled.add(halves: sent, inDoubt: inDoubt, of: self)
-                }
+            let outcome = await attempt(sent, call)
+            if case .answered = outcome { settled.isAnswered = true }
+            let decision = Decision(
+                outcome,
+                of: sent.map(facts),
+                isAtomic: isAtomic,
+                isWrite: lostReplies != nil
+            ) { call.connection.pipeline.retrier.delay(after: $0, within: budget, .repeatable) }
+            pending = await apply(decision, to: sent, &settled)
+            switch decision.next {
+            case .split:
+                await settled.add(halves: pending, of: self)
                 return settled
-            case .failure(let error):
-                again = await lost(sent, error, inDoubt: inDoubt, budget, &settled)
-                inDoubt.formUnion(again.indices)
-            case .success(let results):
-                settled.isAnswered = true
-                again = await sort(results, of: sent, inDoubt: &inDoubt, budget, &settled)
+            case .stop(let error):
+                settled.failure = error
+                return settled
+            case .goOn(let wait?):
+                do throws(CloudKitError) {
+                    try await service.retrier.wait(wait.duration, after: wait.error, within: budget)
+                } catch {
+                    settled.fail(pending, with: error, in: self)
+                    settled.failure = error
+                    return settled
+                }
+                pending = await lookBeforeRepeating(pending, &settled)
+            case .goOn(nil): break
             }
-            guard let delay = again.delay, let error = again.error else { continue }
-            do throws(CloudKitError) {
-                try await retrier.wait(delay, after: error, attempt: budget.attempts)
-                pending = again.indices
-            } catch {
-                settled.fail(again.indices, with: error, inDoubt: inDoubt, in: self)
-            }
-            if !inDoubt.isEmpty { await look(at: &pending, inDoubt: inDoubt, &settled) }
         }
         return settled
     }
 
-    /// Items to be sent again.
-    private struct Again {
-        var indices: [Int] = []
-        var delay: Duration?
-        var error: CloudKitError?
-
-        mutating func add(_ index: Int, after itemDelay: Duration, _ itemError: CloudKitError) {
-            indices.append(index)
-            if itemDelay >= delay ?? .zero {
-                delay = itemDelay
-                error = itemError
-            }
-        }
+    private func facts(of item: PendingItem) -> Decision.Item {
+        guard let lostReplies else { return Decision.Item() }
+        let subject = items[item.index]
+        return Decision.Item(
+            isInDoubt: item.isInDoubt,
+            mayRepeat: lostReplies.mayRepeat(subject),
+            mayMeanDone: { lostReplies.mayMeanDone(subject, $0) }
+        )
     }
 
-    private func attempt(
-        _ indices: [Int],
-        _ budget: RetryBudget
-    ) async -> Result<[Result<Value, CloudKitError>], CloudKitError> {
-        let earlierAttempts = budget.attempts
+    private func attempt(_ sent: [PendingItem], _ call: CallContext) async -> Decision.Outcome {
+        let earlierAttempts = call.budget.attempts
         do throws(CloudKitError) {
-            return .success(try await send(indices.map { items[$0] }))
+            var results = try await send(sent.map { items[$0.index] }, call)
+            for (position, result) in results.enumerated() {
+                guard case .failure(var error) = result else { continue }
+                error.attempts = call.budget.attempts
+                results[position] = .failure(error)
+            }
+            return .answered(results)
         } catch {
-            if budget.attempts == earlierAttempts { return .failure(error.ofUnsentRequest) }
+            if call.budget.attempts == earlierAttempts { return .failed(error.ofUnsentRequest) }
             // Apple's table of codes has an atomic failure as the failure of the whole request; others saw it in each item. Here it is
             // always the latter. So is what a request with a single item says about it.
-            if error.item == nil, error.code == .atomicError || (indices.count == 1 && error.isAboutItem) {
-                return .success(indices.map { .failure(about(error, items[$0])) })
+            if error.item == nil, error.code == .atomicError || (sent.count == 1 && error.isAboutItem) {
+                return .answered(sent.map { .failure(about(error, items[$0.index])) })
             }
-            return .failure(error)
+            return .failed(error)
         }
     }
 
-    /// Decides about items whose request failed as a whole.
-    private func lost(
-        _ indices: [Int],
-        _ error: CloudKitError,
-        inDoubt: Set<Int>,
-        _ budget: RetryBudget,
+    /// Keeps the results of a decision, and gives the items that are to be sent.
+    private func apply(
+        _ decision: Decision,
+        to sent: [PendingItem],
         _ settled: inout Settled
-    ) async -> Again {
-        var again = Again()
-        // All else was repeated by the middleware as often as it may be.
-        guard error.fate == .unknown, let lostReplies else {
-            settled.fail(indices, with: error, inDoubt: inDoubt, in: self)
-            return again
-        }
-        var repeated = indices.filter { lostReplies.mayRepeat(items[$0]) }
-        if isAtomic, repeated.count < indices.count { repeated = [] }
-        guard !repeated.isEmpty, let delay = retrier.delay(after: error, within: budget, repeatsUnknown: true) else {
-            settled.fail(indices, with: error, inDoubt: inDoubt, in: self)
-            return again
-        }
-        for index in repeated { again.add(index, after: delay, error) }
-        let chosen = Set(repeated)
-        let others = indices.filter { !chosen.contains($0) }
-        settled.fail(others, with: error, inDoubt: inDoubt, in: self, stops: false)
-        return again
-    }
-
-    /// Sorts the results of an answer: those that are the last, and items to send again.
-    private func sort(
-        _ results: [Result<Value, CloudKitError>],
-        of indices: [Int],
-        inDoubt: inout Set<Int>,
-        _ budget: RetryBudget,
-        _ settled: inout Settled
-    ) async -> Again {
-        var again = Again()
+    ) async -> [PendingItem] {
+        var pending: [PendingItem] = []
         var suspects: [(index: Int, error: CloudKitError)] = []
-        // Of an atomic batch all or nothing was done.
-        if isAtomic, let error = results.lazy.compactMap(\.failure).first(where: { $0.fate == .notDone }),
-            let delay = retrier.delay(after: error, within: budget, repeatsUnknown: false)
-        {
-            for index in indices { again.add(index, after: delay, error) }
-            return again
-        }
-        for (index, result) in zip(indices, results) {
-            guard case .failure(var error) = result else {
-                settled.results.append((index, result))
-                continue
-            }
-            error.attempts = budget.attempts
-            if isWrite, error.leavesOutcomeOpen || inDoubt.contains(index) { error.mayHaveBeenDone = true }
-            if !isAtomic, let delay = delay(after: error, for: items[index], budget) {
-                again.add(index, after: delay, error)
-                if error.fate == .unknown { inDoubt.insert(index) }
-            } else if inDoubt.contains(index), lostReplies?.mayMeanDone(items[index], error) == true {
-                suspects.append((index, error))
-            } else {
-                settled.results.append((index, .failure(error)))
+        for (item, state) in zip(sent, decision.items) {
+            switch state {
+            case .finished(.success(let value)): settled.results.append((item.index, .success(value)))
+            case .finished(.failure(let error)):
+                settled.results.append((item.index, .failure(about(error, items[item.index]))))
+            case .toSend(let isInDoubt): pending.append(PendingItem(index: item.index, isInDoubt: isInDoubt))
+            case .toVerify(let error): suspects.append((item.index, error))
             }
         }
-        guard !suspects.isEmpty, let lostReplies else { return again }
-        let done = await lostReplies.done(suspects.map { items[$0.index] })
-        let counts = !isAtomic || (suspects.count == indices.count && !done.contains { $0 == nil })
-        for (suspect, value) in zip(suspects, done) {
-            if let value, counts {
-                settled.results.append((suspect.index, .success(value)))
-            } else {
-                settled.results.append((suspect.index, .failure(suspect.error)))
-            }
-        }
-        return again
+        guard !suspects.isEmpty, let lostReplies else { return pending }
+        let results = Decision.results(
+            verifying: suspects.map(\.error),
+            found: await lostReplies.done(suspects.map { items[$0.index] }),
+            isWhole: suspects.count == sent.count,
+            isAtomic: isAtomic
+        )
+        settled.results += zip(suspects, results).map { ($0.index, $1) }
+        return pending
     }
 
-    private func delay(after error: CloudKitError, for item: Item, _ budget: RetryBudget) -> Duration? {
-        let repeatsUnknown = lostReplies?.mayRepeat(item) ?? true
-        guard error.fate != .final else { return nil }
-        return retrier.delay(after: error, within: budget, repeatsUnknown: repeatsUnknown)
-    }
-
-    /// Takes out what was done already, of the items that must not be done a second time without a look.
-    private func look(at pending: inout [Int], inDoubt: Set<Int>, _ settled: inout Settled) async {
-        guard let lostReplies else { return }
-        var looked = pending.filter { inDoubt.contains($0) && lostReplies.looksFirst(items[$0]) }
-        guard !looked.isEmpty else { return }
-        if isAtomic { looked = pending }
-        let values = await lostReplies.done(looked.map { items[$0] })
-        if isAtomic, values.contains(where: { $0 == nil }) { return }
+    /// Takes out the items that were done already, of those that must not be done a second time without a look.
+    private func lookBeforeRepeating(_ pending: [PendingItem], _ settled: inout Settled) async -> [PendingItem] {
+        guard let lostReplies,
+            pending.contains(where: { $0.isInDoubt && lostReplies.looksFirst(items[$0.index]) })
+        else { return pending }
+        let looked = pending.filter { isAtomic || $0.isInDoubt && lostReplies.looksFirst(items[$0.index]) }
+        let values = await lostReplies.done(looked.map { items[$0.index] })
+        if isAtomic, values.contains(where: { $0 == nil }) { return pending }
         var found: Set<Int> = []
-        for (index, value) in zip(looked, values) {
+        for (item, value) in zip(looked, values) {
             guard let value else { continue }
-            settled.results.append((index, .success(value)))
+            settled.results.append((item.index, .success(value)))
             settled.isAnswered = true
-            found.insert(index)
+            found.insert(item.index)
         }
-        pending.removeAll { found.contains($0) }
+        return pending.filter { !found.contains($0.index) }
     }
 }
 
 extension BatchSender.Settled {
-    /// Gives items the error of their request.
+    /// Gives items the error of a request that is not sent any more.
     fileprivate mutating func fail(
-        _ indices: [Int],
+        _ items: [BatchSender<Item, Value>.PendingItem],
         with error: CloudKitError,
-        inDoubt: Set<Int>,
-        in sender: BatchSender<Item, Value>,
-        stops: Bool = true
+        in sender: BatchSender<Item, Value>
     ) {
-        for index in indices {
-            let itemError = inDoubt.contains(index) && sender.isWrite ? error.afterLostReply : error
-            results.append((index, .failure(sender.about(itemError, sender.items[index]))))
+        for item in items {
+            let itemError = item.isInDoubt && sender.lostReplies != nil ? error.afterLostReply : error
+            results.append((item.index, .failure(sender.about(itemError, sender.items[item.index]))))
         }
-        if stops, !indices.isEmpty { failure = failure ?? error }
     }
 
     /// Sends the halves of items that are too many for the service.
-    fileprivate mutating func add(halves indices: [Int], inDoubt: Set<Int>, of sender: BatchSender<Item, Value>) async {
-        let middle = indices.count / 2
-        for half in [indices[..<middle], indices[middle...]] {
+    fileprivate mutating func add(
+        halves items: [BatchSender<Item, Value>.PendingItem],
+        of sender: BatchSender<Item, Value>
+    ) async {
+        let middle = items.count / 2
+        for half in [items[..<middle], items[middle...]] {
             if let failure {
                 // The others have no result, like all that is not sent.
-                let sentBefore = half.filter(inDoubt.contains)
-                fail(sentBefore, with: .notSent(after: failure), inDoubt: inDoubt, in: sender, stops: false)
+                fail(half.filter(\.isInDoubt), with: .notSent(after: failure), in: sender)
             } else {
-                let settled = await sender.settle(Array(half), inDoubt: inDoubt)
+                let settled = await sender.settle(Array(half))
                 results += settled.results
                 isAnswered = isAnswered || settled.isAnswered
                 failure = settled.failure
@@ -342,7 +286,7 @@ extension BatchSender.Settled {
     }
 }
 
-/// How to go on with writes of which nobody knows whether they were done.
+/// How to go on with writes of which it is not known whether they were done.
 struct LostReplies<Item: Sendable, Value: Sendable>: Sendable {
     /// Whether the answer to a second one tells what became of the first.
     var mayRepeat: @Sendable (Item) -> Bool
@@ -352,75 +296,4 @@ struct LostReplies<Item: Sendable, Value: Sendable>: Sendable {
     var mayMeanDone: @Sendable (Item, CloudKitError) -> Bool
     /// What the service has of items, for those that were done; `nil` for those that were not.
     var done: @Sendable ([Item]) async -> [Value?]
-}
-
-extension Result {
-    var failure: Failure? {
-        switch self {
-        case .success: nil
-        case .failure(let error): error
-        }
-    }
-}
-
-extension CloudKitError {
-    /// Whether the service calls the request too large. Which code it has for that no source says; natively it is "limit exceeded".
-    var isTooLarge: Bool {
-        if code == .limitExceeded { return true }
-        if httpStatus?.code == 413 { return code != .quotaExceeded }
-        return code == .badRequest && httpStatus != nil && (reason?.saysTooLarge ?? false)
-    }
-
-    /// Whether an error of a request can only be about what it holds.
-    fileprivate var isAboutItem: Bool {
-        isTooLarge || [.conflict, .exists, .validatingReferenceError, .uniqueFieldError].contains(code)
-    }
-
-    fileprivate func ofAtomicBatch(count: Int) -> CloudKitError {
-        var error = self
-        error.message = """
-            The atomic batch of \(count) operations is too large for the service, and nothing of it was done. It is not split, as \
-            its parts would not be atomic together. Send fewer operations at a time, or atomic: false.
-            """
-        return error
-    }
-
-    /// The error of an item that is not sent, because an earlier request of the call failed.
-    fileprivate static func notSent(after failure: CloudKitError) -> CloudKitError {
-        if failure.code == .cancelled || failure.code == .outcomeUnknown {
-            var error = CloudKitError.cancelled(operation: failure.operation)
-            error.message = "Not sent, because the task was cancelled."
-            return error
-        }
-        var error = failure
-        error.message = "Not sent, because an earlier request of this call failed: \(failure.message)"
-        error.mayHaveBeenDone = false
-        error.attempts = 0
-        return error
-    }
-
-    /// The same error of a write whose request was not sent.
-    fileprivate var ofUnsentRequest: CloudKitError {
-        if code == .outcomeUnknown { return .cancelled(operation: operation) }
-        var error = self
-        error.mayHaveBeenDone = false
-        return error
-    }
-
-    /// The same error of a write that was sent before and whose reply was lost.
-    fileprivate var afterLostReply: CloudKitError {
-        if code == .cancelled { return .outcomeUnknown(operation: operation) }
-        var error = self
-        error.mayHaveBeenDone = true
-        return error
-    }
-}
-
-extension String {
-    fileprivate var saysTooLarge: Bool {
-        let text = lowercased()
-        return ["too large", "too many", "limit exceeded", "exceeds the limit", "longer than"].contains {
-            text.contains($0)
-        }
-    }
 }

@@ -46,9 +46,9 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
         try checkNames(recordNames)
-        return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
+        return try await inBatches(of: recordNames) { (names, call) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await service.reply(to: Operations.LookupRecords.id) { client in
+            return try await call.reply(to: Operations.LookupRecords.id) { client in
                 let response = try await client.lookupRecords(input).ok
                 return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
             }
@@ -123,9 +123,9 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil
     ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try checkNames(recordNames)
-        return try await inBatches(of: recordNames) { (names) async throws(CloudKitError) in
+        return try await inBatches(of: recordNames) { (names, call) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await service.capturedReply(to: Operations.LookupRecords.id) { client in
+            return try await call.capturedReply(to: Operations.LookupRecords.id) { client in
                 try await client.lookupRecords(input).ok.headers.xAppleRequestUUID
             }.read(TypedRecords<Model>.self).map(\.results)
         }

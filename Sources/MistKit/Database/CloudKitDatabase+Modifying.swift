@@ -73,15 +73,15 @@ extension CloudKitDatabase {
         let requestZone = zone
         let sender = BatchSender<RecordOperation, Record>(
             items: prepared,
-            retrier: service.retrier,
+            service: service,
             parts: parts,
             isAtomic: atomic,
-            concurrency: prepared.refersBackwards(over: parts) ? 1 : service.concurrency,
+            isSequential: prepared.refersBackwards(over: parts),
             progress: progress,
             lostReplies: lostWrites(inZone: requestZone),
             about: { error, operation in error.about(operation.record.recordName) },
-            send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.reply(to: Operations.ModifyRecords.id) { client in
+            send: { (batch, call) async throws(CloudKitError) in
+                let reply = try await call.reply(to: Operations.ModifyRecords.id) { client in
                     let response = try await client.modifyRecords(
                         path: path,
                         body: .json(
@@ -102,7 +102,7 @@ extension CloudKitDatabase {
         let results = zip(try await sender.results(), prepared).map { result, operation in
             result.mapError { $0.naming(operation.record.fields.map { ($0.name, $0.value) }) }
         }
-        service.lastWriter.note(results)
+        service.connection.lastWriter.note(results)
         return await withServerRecords(results, of: prepared, inZone: requestZone)
     }
 }

@@ -144,7 +144,7 @@ extension CloudKitDatabase {
                 )
                 let reply: CapturedReply
                 do throws(CloudKitError) {
-                    reply = try await service.capturedReply(to: Operations.QueryRecords.id) { client in
+                    reply = try await service.begin().capturedReply(to: Operations.QueryRecords.id) { client in
                         try await client.queryRecords(input).ok.headers.xAppleRequestUUID
                     }
                 } catch {

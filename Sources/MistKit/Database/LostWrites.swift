@@ -57,7 +57,7 @@ extension CloudKitDatabase {
             error.serverRecord = record
             error.message = CloudKitError.conflictMessage(
                 of: operations[index].operationType,
-                lastWriter: .init(of: record, caller: service.lastWriter.userRecordName),
+                lastWriter: .init(of: record, caller: service.connection.lastWriter.userRecordName),
                 mayHaveBeenDone: error.mayHaveBeenDone
             )
             results[index] = .failure(error)

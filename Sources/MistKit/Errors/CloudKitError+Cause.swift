@@ -86,12 +86,10 @@ extension CloudKitError {
         switch error {
         case let error as CloudKitError:
             self = error
-        case let error as FailedResponse:
-            self = error.error
         case let error as ClientError:
             self.init(error.underlyingError, operation: operation)
             switch error.underlyingError {
-            case is CloudKitError, is FailedResponse, is CancellationError: return
+            case is CloudKitError, is CancellationError: return
             default: break
             }
             if error.request == nil {

@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// A push that tells of a change somebody subscribed to.
+/// A push that tells of a change that the caller subscribed to.
 ///
 /// ```swift
 /// for try await notification in service.notifications() {
@@ -117,14 +117,14 @@ public struct CloudKitNotification: Hashable, Sendable {
     public var containerIdentifier: String? { payload.content?.containerIdentifier }
 
     /// The name of the subscription that the push is from.
-    public var subscriptionID: String? { place?.subscriptionID }
+    public var subscriptionID: String? { payloadChange?.subscriptionID }
 
     /// The database in which something happened.
     ///
     /// Samples of native pushes number them 1 public, 2 private and 3 shared; 0, which CloudKit JS takes for public, is public here
     /// as well. Which numbers the web courier sends is not known. ``subscriptionID`` is sure.
     public var databaseScope: DatabaseScope? {
-        switch place?.databaseNumber {
+        switch payloadChange?.databaseNumber {
         case 0, 1: .public
         case 2: .private
         case 3: .shared
@@ -135,13 +135,13 @@ public struct CloudKitNotification: Hashable, Sendable {
     /// Whether the push was too large, and lost the values of fields.
     public var isPruned: Bool { payload.content?.isPruned ?? false }
 
-    private var place: PushPayload.Change? {
+    private var payloadChange: PushPayload.Change? {
         payload.content?.query ?? payload.content?.zone ?? payload.content?.database
     }
 }
 
 extension PushPayload.Change {
-    /// The zone; the owner is named where it is somebody else.
+    /// The zone; the owner is named where it is another user.
     fileprivate var zoneID: ZoneID? {
         zoneName.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner == "_defaultOwner" ? nil : zoneOwner) }
     }

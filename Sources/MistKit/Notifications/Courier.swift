@@ -15,15 +15,12 @@ import StreamingJSON
 struct Courier: Sendable {
     static let operation = "pollCourier"
 
-    /// CloudKit JS waits as long before it asks again.
-    static let pauseAfterNothing = Duration.milliseconds(10)
-
     private let transport: any ClientTransport
     private let retrier: Retrier
 
     init(_ service: CloudKitService) {
-        transport = service.transport
-        retrier = service.retrier
+        transport = service.connection.pipeline.transport
+        retrier = service.retrier.withoutThrottle
     }
 
     /// Waits for a push.
@@ -38,18 +35,15 @@ struct Courier: Sendable {
         let path = url.path(percentEncoded: true)
         let target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
         let bytes: [UInt8]
-        do {
-            let (_, body) = try await FailureMiddleware().intercept(
+        do throws(FailedExchange) {
+            (_, bytes) = try await transport.exchange(
                 HTTPRequest(method: .get, scheme: nil, authority: nil, path: target),
-                body: nil,
-                baseURL: server,
-                operationID: Self.operation
-            ) { [transport] request, body, baseURL in
-                try await transport.send(request, body: body, baseURL: baseURL, operationID: Self.operation)
-            }
-            bytes = body?.bufferedBytes.map(Array.init) ?? []
+                nil,
+                server,
+                operation: Self.operation
+            )
         } catch {
-            let failure = CloudKitError(error, operation: Self.operation)
+            let failure = error.error
             retrier.logger.debug("CloudKit's courier failed", metadata: ["code": "\(failure.code)"])
             throw failure
         }
@@ -62,23 +56,21 @@ struct Courier: Sendable {
         }
     }
 
-    /// How long to wait after failures in a row; `nil` to give up. The brake is for the service: the courier is another host.
-    func delay(afterFailure failures: Int, _ error: CloudKitError, waited: Duration) -> Duration? {
-        // What is no push may be a proxy's page, and gone the next time.
-        guard failures < retrier.policy.maximumAttempts, error.code == .decoding || error.fate != .final else {
-            return nil
-        }
-        let backoff = retrier.policy.backoff(afterAttempt: failures, random: retrier.random())
-        let delay = (error.retryAfter ?? .zero) + backoff
-        return waited + delay <= retrier.policy.deadline ? delay : nil
+    /// Starts to count the failures in a row.
+    func beginFailures() -> RetryBudget { retrier.begin(measuring: .pauses) }
+
+    /// Counts a failure, and waits before another request.
+    ///
+    /// - Throws: The error, when too many failed in a row.
+    func waitForAnotherAttempt(after error: CloudKitError, _ failures: RetryBudget) async throws(CloudKitError) {
+        failures.addFailure()
+        try await retrier.waitForAnotherAttempt(after: error, within: failures, .poll)
     }
 
-    func pause(_ duration: Duration) async throws(CloudKitError) {
-        do {
-            try await retrier.clock.sleep(for: duration)
-        } catch {
-            throw .cancelled(operation: Self.operation)
-        }
+    /// Waits before the next request to a courier that answered nothing, which may do so at once, again and again.
+    func pauseAfterNothing() async throws(CloudKitError) {
+        // CloudKit JS waits as long before it asks again.
+        try await retrier.pause(.milliseconds(10), operation: Self.operation)
     }
 
     /// Whether the courier does not know the token, or knows it no more.

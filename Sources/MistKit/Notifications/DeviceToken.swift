@@ -31,7 +31,7 @@ public struct APNsEnvironment: OpenString {
 
 /// A push token, and where to wait for its pushes.
 ///
-/// Whoever has the address can take the pushes, so neither is printed.
+/// A program that has the address can take the pushes, so neither is printed.
 public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     /// The environment of the push service that the token is for.
@@ -123,7 +123,7 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``.
     public func registerDeviceToken(_ token: DeviceToken) async throws {
         // The reply may have no body, and nothing of it is needed.
-        _ = try await capturedReply(to: Operations.RegisterDeviceToken.id) { client in
+        _ = try await begin().capturedReply(to: Operations.RegisterDeviceToken.id) { client in
             try await client.registerDeviceToken(
                 path: .init(version: "1", container: containerIdentifier, environment: environment),
                 body: .json(

@@ -36,9 +36,8 @@ public struct NotificationSequence: AsyncSequence, Sendable {
         let sequence: NotificationSequence
         let courier: Courier
         var token: DeviceToken?
-        /// The requests in a row that failed.
-        var failures = 0
-        var waited = Duration.zero
+        /// The failures since the courier last answered.
+        var failures: RetryBudget?
         /// Whether the token took the place of one that the courier did not know, and the courier has not answered since.
         var isTokenRenewed = false
         var isFinished = false
@@ -72,12 +71,10 @@ public struct NotificationSequence: AsyncSequence, Sendable {
             let token = try await usableToken()
             do throws(CloudKitError) {
                 let payload = try await courier.poll(token)
-                failures = 0
-                waited = .zero
+                failures = nil
                 isTokenRenewed = false
                 guard let payload else {
-                    // A courier that answers nothing at once, again and again, is not asked without a pause.
-                    try await courier.pause(Courier.pauseAfterNothing)
+                    try await courier.pauseAfterNothing()
                     return nil
                 }
                 return payload
@@ -107,10 +104,9 @@ public struct NotificationSequence: AsyncSequence, Sendable {
                 return
             }
             if Courier.isTimeout(error) { return }
-            failures += 1
-            guard let delay = courier.delay(afterFailure: failures, error, waited: waited) else { throw error }
-            try await courier.pause(delay)
-            waited += delay
+            let failures = failures ?? courier.beginFailures()
+            self.failures = failures
+            try await courier.waitForAnotherAttempt(after: error, failures)
         }
     }
 }

@@ -25,7 +25,7 @@ struct CloudKitMetrics {
     private let operation: (String, String)
     private let factory: any MetricsFactory
 
-    /// Makes what counts one operation; nil where nobody counts.
+    /// Makes what counts one operation; `nil` when no metrics system is installed.
     init?(operation: String) {
         let factory = MetricsSystem.factory
         guard !(factory is NOOPMetricsHandler) else { return nil }
@@ -77,7 +77,7 @@ struct CloudKitMetrics {
 }
 
 extension CloudKitError.Code {
-    /// The code, or `other` where a server wrote something else in its place.
+    /// The code, or `other` where the server's text does not look like a code.
     var nameWithoutSurprise: String {
         let text = description
         let isName =

@@ -2,151 +2,168 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// Decides about repetitions and waits for them: the policy with a clock, chance and the brake.
-struct Retrier: Sendable {
+/// Decides about repetitions and waits for them: the policy with a clock, a source of random numbers and the throttle.
+///
+/// Everything that repeats a request asks this type: requests to the service, items of a batch, transfers of files and the wait for pushes.
+final class Retrier: Sendable {
     let policy: RetryPolicy
     let clock: any Clock<Duration>
     /// A number from 0 up to 1.
     let random: @Sendable () -> Double
     let logger: Logger
-    let brake: ThrottleBrake
+    /// What holds requests back while the service throttles the container; `nil` for hosts that do not count requests of a container.
+    let throttle: ContainerThrottle?
 
-    /// Starts to count the attempts of a request.
-    func begin() -> RetryBudget { RetryBudget(elapsed: clock.stopwatch()) }
+    init(
+        policy: RetryPolicy,
+        clock: any Clock<Duration>,
+        random: @escaping @Sendable () -> Double,
+        logger: Logger,
+        throttle: ContainerThrottle?
+    ) {
+        self.policy = policy
+        self.clock = clock
+        self.random = random
+        self.logger = logger
+        self.throttle = throttle
+    }
 
-    /// Decides about another attempt.
+    /// Starts to count attempts.
+    func begin(measuring measure: RetryBudget.Measure = .wholeCall) -> RetryBudget {
+        RetryBudget(measure, clock: clock)
+    }
+
+    /// The same rules for another host, which has no throttle.
+    var withoutThrottle: Retrier {
+        Retrier(policy: policy, clock: clock, random: random, logger: logger, throttle: nil)
+    }
+
+    /// Decides about another attempt, and makes other requests wait where the error says so.
     ///
     /// - Parameters:
-    ///   - error: What the last attempt failed with.
+    ///   - error: The error of the last attempt.
     ///   - budget: The attempts so far.
-    ///   - repeatsUnknown: Whether it may be sent again when nobody knows whether it was done.
+    ///   - rule: Which errors are followed by another attempt.
     /// - Returns: The wait before the attempt; `nil` when there should be none.
-    func delay(after error: CloudKitError, within budget: RetryBudget, repeatsUnknown: Bool) -> Duration? {
-        let attempts = budget.attempts
-        let jitter = policy.backoff(afterAttempt: attempts, random: random())
-        let delay = (error.retryAfter ?? .zero) + jitter
-        if policy.repeats, error.code == .throttled || (error.retryAfter != nil && error.slowsEverybodyDown) {
-            brake.hold(for: error.retryAfter ?? delay)
-        }
-        let isRepeated =
-            switch error.fate {
-            case .notDone: true
-            case .unknown: repeatsUnknown
-            case .final: false
-            }
-        guard isRepeated, attempts < policy.maximumAttempts, budget.elapsed() + delay <= policy.deadline else {
-            return nil
-        }
-        return delay
+    func delay(after error: CloudKitError, within budget: RetryBudget, _ rule: RetryRule) -> Duration? {
+        let wait = policy.wait(after: error, attempt: budget.attempts, random: random())
+        if let throttle, policy.repeats, error.throttlesContainer { throttle.hold(for: error.retryAfter ?? wait) }
+        return rule.repeats(error) && policy.allows(wait, afterAttempt: budget.attempts, at: budget.elapsed)
+            ? wait : nil
     }
 
     /// Waits for another attempt.
-    func wait(_ delay: Duration, after error: CloudKitError, attempt: Int) async throws(CloudKitError) {
+    ///
+    /// - Throws: The error, when there should be no other attempt; `cancelled` when the task is cancelled.
+    func waitForAnotherAttempt(
+        after error: CloudKitError,
+        within budget: RetryBudget,
+        _ rule: RetryRule
+    ) async throws(CloudKitError) {
+        guard let delay = delay(after: error, within: budget, rule) else { throw error }
+        try await wait(delay, after: error, within: budget)
+    }
+
+    /// Waits for a time that ``delay(after:within:_:)`` returned.
+    func wait(_ delay: Duration, after error: CloudKitError, within budget: RetryBudget) async throws(CloudKitError) {
         let operation = error.operation ?? "-"
         logger.debug(
             "CloudKit request failed and will be sent again",
             metadata: [
                 "operation": "\(operation)",
-                "attempt": "\(attempt)",
+                "attempt": "\(budget.attempts)",
                 "code": "\(error.code)",
                 "delay": "\(delay.inSeconds)",
                 "request": "\(error.requestUUID ?? "-")",
             ]
         )
-        try await sleep(delay, operation: operation)
+        budget.addWait(delay)
+        try await pause(delay, operation: operation)
     }
 
     /// Waits while the service throttles the container.
-    func waitForBrake(within budget: RetryBudget, operation: String) async throws(CloudKitError) {
-        guard policy.repeats else { return }
-        while let remaining = brake.remaining {
+    func waitForThrottle(within budget: RetryBudget, operation: String) async throws(CloudKitError) {
+        guard let throttle, policy.repeats else { return }
+        while let remaining = throttle.remaining {
             let delay = remaining + policy.baseDelay * min(max(random(), 0), 1)
-            guard budget.elapsed() + delay <= policy.deadline else {
+            guard budget.elapsed + delay <= policy.deadline else {
                 throw .heldBack(operation: operation, for: remaining, attempts: budget.attempts)
             }
             logger.debug(
                 "CloudKit request waits, as the service throttles the container",
                 metadata: ["operation": "\(operation)", "delay": "\(delay.inSeconds)"]
             )
-            try await sleep(delay, operation: operation)
+            try await pause(delay, operation: operation)
         }
     }
 
-    private func sleep(_ delay: Duration, operation: String) async throws(CloudKitError) {
+    /// Waits, unless the task is cancelled.
+    func pause(_ duration: Duration, operation: String) async throws(CloudKitError) {
         do {
-            try await clock.sleep(for: delay)
+            try await clock.sleep(for: duration)
         } catch {
             throw .cancelled(operation: operation)
         }
     }
 }
 
-/// The attempts of one request, counted over all that repeat it: the middleware the request, a batch its items.
+/// The attempts at one thing and the time that they took, counted over all that repeat it: the pipeline repeats a request, a batch its items.
 final class RetryBudget: Sendable {
-    /// What the attempts of the present task are counted with, where more than the middleware counts.
-    @TaskLocal static var current: RetryBudget?
+    /// Which time counts towards ``RetryPolicy/deadline``.
+    enum Measure: Sendable {
+        /// The time since the call began.
+        case wholeCall
+        /// The time since the first failure. A transfer that makes progress gets a new budget, so it can go on however long it takes.
+        case sinceFirstFailure
+        /// The pauses alone. A request that is held until there is a push may take long, and that is no failure.
+        case pauses
+    }
 
-    /// The time since the beginning.
-    let elapsed: @Sendable () -> Duration
-    private let count = Mutex(0)
+    private struct State {
+        var attempts = 0
+        var waits = Duration.zero
+        var stopwatch: (@Sendable () -> Duration)?
+    }
 
-    init(elapsed: @escaping @Sendable () -> Duration) {
-        self.elapsed = elapsed
+    private let measure: Measure
+    private let clock: any Clock<Duration>
+    private let state: Mutex<State>
+
+    init(_ measure: Measure, clock: any Clock<Duration>) {
+        self.measure = measure
+        self.clock = clock
+        state = Mutex(State(stopwatch: measure == .wholeCall ? clock.stopwatch() : nil))
     }
 
     /// How many attempts there were.
-    var attempts: Int { count.withLock { $0 } }
+    var attempts: Int { state.withLock { $0.attempts } }
 
+    /// The time that counts towards the deadline.
+    var elapsed: Duration {
+        let (waits, stopwatch) = state.withLock { ($0.waits, $0.stopwatch) }
+        return measure == .pauses ? waits : stopwatch?() ?? .zero
+    }
+
+    /// Counts an attempt that is about to be sent.
     func beginAttempt() {
-        count.withLock { $0 += 1 }
+        state.withLock { $0.attempts += 1 }
+    }
+
+    /// Counts an attempt that has failed, where attempts are not counted when they begin.
+    func addFailure() {
+        state.withLock {
+            $0.attempts += 1
+            if $0.stopwatch == nil, measure == .sinceFirstFailure { $0.stopwatch = clock.stopwatch() }
+        }
+    }
+
+    fileprivate func addWait(_ duration: Duration) {
+        state.withLock { $0.waits += duration }
     }
 }
 
 extension CloudKitError {
-    /// What became of a request that failed.
-    enum Fate {
-        /// It was not done, and may be later.
-        case notDone
-        /// It was done or not.
-        case unknown
-        /// Sending it again would not help.
-        case final
-    }
-
-    /// What became of the request.
-    var fate: Fate {
-        switch code {
-        case .throttled, .tryAgainLater, .zoneBusy, .misdirectedRequest: .notDone
-        case .network: isUnsent ? .notDone : .unknown
-        // A gateway that answers 502 or 504 handed the request on; what became of it nobody knows.
-        case .serviceUnavailable: retryAfter != nil && httpStatus == .serviceUnavailable ? .notDone : .unknown
-        case .unexpectedResponse: (httpStatus?.code ?? 0) >= 500 || httpStatus == .requestTimeout ? .unknown : .final
-        case .internalError: retryAfter == nil ? .unknown : .notDone
-        // A service under load was seen to forget its endpoints for a moment.
-        case .notFound where reason == "could not find handler for endpoint": .notDone
-        default: code.serverErrorCode != nil && retryAfter != nil ? .notDone : .final
-        }
-    }
-
-    /// Whether a write that was sent and failed so may have been done.
-    var leavesOutcomeOpen: Bool {
-        switch code {
-        case .outcomeUnknown: true
-        // The reply was a success.
-        case .decoding, .responseTooLarge: true
-        // The middleware may have thrown before or after the request.
-        case .middleware: true
-        case .unexpectedResponse where httpStatus == nil || httpStatus?.kind == .successful: true
-        default: fate == .unknown
-        }
-    }
-
-    /// Whether other requests to the container had better wait, too. A busy zone is a matter of its own.
-    fileprivate var slowsEverybodyDown: Bool {
-        code == .serviceUnavailable || (code == .tryAgainLater && httpStatus != nil)
-    }
-
-    /// A request that was not sent, as the brake is on for longer than it may wait.
+    /// A request that was not sent, as the container is throttled for longer than it may wait.
     fileprivate static func heldBack(operation: String, for remaining: Duration, attempts: Int) -> CloudKitError {
         var error = CloudKitError(
             code: .throttled,
@@ -172,7 +189,7 @@ extension Duration {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Starts to measure; the closure says how long ago that was.
+    /// Starts to measure; the closure returns the time since then.
     func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: self.now) }

@@ -17,15 +17,15 @@
 ///    can be stored twice. Where single items of an answer say so, they alone are sent again.
 /// 2. **What only reads** is repeated as well after a lost connection, a timeout, a proxy's 502, 503 or 504, and an internal
 ///    error: reading twice does no harm. Upload addresses, receipts for assets that are there already, and device tokens
-///    count as reading: one that nobody learnt of lapses, and a device token that is registered twice is registered.
+///    count as reading: one whose reply was lost lapses, and a device token that is registered twice is registered.
 /// 3. **Writes of records and zones** are repeated after those where the second answer tells what became of the first:
 ///    - `create` with a name: a second one is refused with ``CloudKitError/Code-swift.struct/exists`` or
 ///      ``CloudKitError/Code-swift.struct/conflict``. Then the record is fetched, and if it is the one that was sent, the first
 ///      one was done, and the call succeeds with it.
 ///    - `create` without a name is not repeated: the service would make a second record. Name your records.
 ///    - `update` and `replace`: a second one is refused with a conflict, as the first changed the tag. If the service's record
-///      has what was sent, the call succeeds with it. Otherwise somebody else was quicker, and the conflict is yours.
-///    - `forceUpdate` and `forceReplace` could overwrite what somebody wrote after the first. So the record is looked at
+///      has what was sent, the call succeeds with it. Otherwise another client was quicker, and the call fails with the conflict.
+///    - `forceUpdate` and `forceReplace` could overwrite what another client wrote after the first. So the record is looked at
 ///      before: if it has what was sent, the call succeeds with it, and otherwise the operation is sent again, as it is asked to
 ///      overwrite.
 ///    - `delete` and `forceDelete`: a record that the second one does not find is deleted.
@@ -42,12 +42,12 @@
 /// `Retry-After`. To this, or to nothing, a random time between zero and ``baseDelay`` · 2ⁿ⁻¹, at most ``maximumDelay``, is
 /// added before the n-th repetition: spread over the whole range, so that many that failed together do not come back together.
 ///
-/// ## The brake
+/// ## Throttling
 ///
-/// When the service throttles one request, all others to the same container and environment wait as well, whichever task or
-/// service of this program sends them: they would be refused too, and make the wait longer. They are let go together, each after a
-/// random time up to ``baseDelay`` more. One that would have to wait beyond its ``deadline`` is not sent at all, and fails with
-/// ``CloudKitError/Code-swift.struct/throttled``. Requests of a policy that never repeats neither pull the brake nor mind it.
+/// When the service throttles one request, all others of this program to the same container and environment wait as well: the service
+/// would refuse them too, and ask for a longer wait. Each is sent when the wait is over, after a random time up to ``baseDelay`` more. A
+/// request that would have to wait beyond its ``deadline`` is not sent, and fails with ``CloudKitError/Code-swift.struct/throttled``.
+/// Requests of a policy that never repeats neither trigger nor obey this throttle.
 ///
 /// ## When it gives up
 ///
@@ -107,19 +107,4 @@ public struct RetryPolicy: Hashable, Sendable {
 
     /// Every request is sent once.
     public static let never = RetryPolicy(maximumAttempts: 1)
-
-    /// Whether anything is ever repeated.
-    var repeats: Bool { maximumAttempts > 1 }
-
-    /// The wait before another attempt, where the service does not ask for more: exponential, with full jitter.
-    ///
-    /// - Parameters:
-    ///   - attempt: The number of the attempt that failed, from 1.
-    ///   - random: A number from 0 up to 1.
-    /// - Returns: The wait.
-    func backoff(afterAttempt attempt: Int, random: Double) -> Duration {
-        var limit = baseDelay
-        for _ in 1..<max(attempt, 1) where limit < maximumDelay { limit *= 2 }
-        return min(limit, maximumDelay) * min(max(random, 0), 1)
-    }
 }

@@ -15,8 +15,6 @@ import Synchronization
 /// The generated client reads `records` into ``Record`` values. Typed records are read straight from the bytes; so the outermost
 /// middleware keeps these, and hands an empty object to the generated client, which reads the header fields as ever.
 final class CapturedBody: Sendable {
-    @TaskLocal static var current: CapturedBody?
-
     private let captured = Mutex<ArraySlice<UInt8>>([])
 
     var bytes: ArraySlice<UInt8> {
@@ -24,6 +22,8 @@ final class CapturedBody: Sendable {
     }
 
     struct Middleware: ClientMiddleware {
+        let capture: CapturedBody
+
         func intercept(
             _ request: HTTPRequest,
             body: HTTPBody?,
@@ -32,8 +32,8 @@ final class CapturedBody: Sendable {
             next: Next
         ) async throws -> (HTTPResponse, HTTPBody?) {
             let (response, responseBody) = try await next(request, body, baseURL)
-            guard let capture = CapturedBody.current, let responseBody else { return (response, responseBody) }
-            let bytes = try await ArraySlice(collecting: responseBody, upTo: FailureMiddleware.maximumBodySize)
+            guard let responseBody else { return (response, responseBody) }
+            let bytes = try await ArraySlice(collecting: responseBody, upTo: RequestPipeline.maximumResponseSize)
             capture.captured.withLock { $0 = bytes }
             return (response, HTTPBody("{}"))
         }
@@ -66,7 +66,7 @@ struct CapturedReply: Sendable {
     }
 }
 
-extension CloudKitService {
+extension CallContext {
     /// Calls the generated client, and keeps the response's body from it.
     ///
     /// - Parameters:
@@ -79,9 +79,7 @@ extension CloudKitService {
         _ body: (Client) async throws -> String?
     ) async throws(CloudKitError) -> CapturedReply {
         let captured = CapturedBody()
-        let requestUUID = try await call(operation) { client in
-            try await CapturedBody.$current.withValue(captured) { try await body(client) }
-        }
+        let requestUUID = try await call(operation, through: [CapturedBody.Middleware(capture: captured)], body)
         return CapturedReply(operation: operation, requestUUID: requestUUID, bytes: captured.bytes)
     }
 }

@@ -36,8 +36,9 @@ public import OpenAPISwiftRuntime
 /// - ``defaultTransport``
 /// - ``defaultAssetTransport``
 ///
-/// ### Sending many requests
+/// ### What requests may do
 /// - ``maximumConcurrentRequests``
+/// - ``allowsSignIn``
 ///
 /// ### Databases
 /// - ``publicDatabase``
@@ -66,10 +67,10 @@ public import OpenAPISwiftRuntime
 /// - ``registerDeviceToken(_:apnsEnvironment:clientID:)``
 public struct CloudKitService: Sendable {
     /// The container's identifier, such as `iCloud.com.example.app`.
-    public let containerIdentifier: String
+    public var containerIdentifier: String { connection.containerIdentifier }
 
     /// The environment, development or production.
-    public let environment: ContainerEnvironment
+    public var environment: ContainerEnvironment { connection.environment }
 
     /// How many requests a call about many items sends at a time, from 1.
     ///
@@ -77,22 +78,27 @@ public struct CloudKitService: Sendable {
     /// ``TokenManager/sendsOneAtATime``.
     public var maximumConcurrentRequests = 4
 
-    let client: Client
-    let retrier: Retrier
-    /// The user in whose name this client writes.
-    let lastWriter = LastWriter()
-    private let tokenManager: any TokenManager
+    /// Whether requests of this service may have a person asked to sign in; `true` unless you change it.
+    ///
+    /// An ``AdaptiveTokenManager`` asks when the service wants a person. A task in the background, and the closure that signs a person in,
+    /// should not have it ask: such requests then fail with ``CloudKitError/Code-swift.struct/authenticationRequired``.
+    ///
+    /// ```swift
+    /// var background = service
+    /// background.allowsSignIn = false
+    /// ```
+    public var allowsSignIn = true
+
+    /// What all copies of the service share.
+    let connection: ServiceConnection
+
+    /// What decides about repetitions.
+    var retrier: Retrier { connection.pipeline.retrier }
 
     /// How many requests may be under way for one call.
-    var concurrency: Int { tokenManager.sendsOneAtATime ? 1 : max(maximumConcurrentRequests, 1) }
+    var concurrency: Int { connection.pipeline.tokenManager.sendsOneAtATime ? 1 : max(maximumConcurrentRequests, 1) }
 
-    /// What sends requests to other hosts than the service.
-    let transport: any ClientTransport
-
-    /// The way to the host of files.
-    let assets: AssetHost
-
-    /// What stands in the path of every operation on a database.
+    /// The path parameters of every operation on a database.
     func path(to scope: DatabaseScope) -> DatabasePath {
         // "1" is the version of the protocol; there is no other.
         DatabasePath(
@@ -115,7 +121,7 @@ public struct CloudKitService: Sendable {
     ///   - serverURL: The server: Apple's, an emulator's, or the one that Apple's partition of a person's account is on.
     ///   - transport: What sends the requests.
     ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
-    ///   - middlewares: Yours, outermost first. They stand in front of ours, so they see each request once, without
+    ///   - middlewares: Yours, outermost first. They are outside of MistKit's own stages, so they see each request once, without
     ///     credentials, and failures as ``CloudKitError``.
     ///   - retryPolicy: When a failed request is sent again.
     ///   - logger: Where attempts (debug), their details (trace) and repetitions (info) are written. No credential and
@@ -135,14 +141,13 @@ public struct CloudKitService: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
-        let ours = Middlewares(
-            tokenManager: tokenManager,
-            retryPolicy: retryPolicy,
-            logger: logger,
+        let retrier = Retrier(
+            policy: retryPolicy,
             clock: clock,
             random: random,
-            brake: .shared(
-                for: ThrottleBrake.Key(
+            logger: logger,
+            throttle: .shared(
+                for: ContainerThrottle.Key(
                     serverURL: serverURL,
                     containerIdentifier: containerIdentifier,
                     environment: environment.rawValue
@@ -150,22 +155,18 @@ public struct CloudKitService: Sendable {
                 clock: clock
             )
         )
-        retrier = ours.retrier
-        self.tokenManager = tokenManager
-        self.containerIdentifier = containerIdentifier
-        self.environment = environment
-        self.transport = transport
-        assets = AssetHost(
-            transport: assetTransport,
-            retryPolicy: retryPolicy,
-            logger: logger,
-            clock: clock,
-            random: random
-        )
-        client = Client(
+        connection = ServiceConnection(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
             serverURL: serverURL,
-            transport: transport,
-            middlewares: [CapturedBody.Middleware()] + middlewares + ours.inOrder
+            middlewares: middlewares,
+            pipeline: RequestPipeline(
+                transport: transport,
+                tokenManager: tokenManager,
+                retrier: retrier,
+                logger: logger
+            ),
+            assets: AssetHost(transport: assetTransport, retrier: retrier.withoutThrottle)
         )
     }
 
@@ -259,33 +260,56 @@ public struct CloudKitService: Sendable {
         CloudKitDatabase(service: self, scope: scope)
     }
 
-    /// Calls the generated client; whatever it throws becomes a ``CloudKitError``.
+    /// Begins a call of an operation.
+    func begin() -> CallContext {
+        CallContext(connection: connection, budget: retrier.begin(), allowsSignIn: allowsSignIn)
+    }
+
+    /// Calls the generated client once; see ``CallContext/call(_:through:_:)``.
     func call<Output>(
         _ operation: String,
         _ body: (Client) async throws -> Output
     ) async throws(CloudKitError) -> Output {
-        do {
-            return try await body(client)
-        } catch {
-            var error = CloudKitError(error, operation: operation)
-            if error.leavesOutcomeOpen, Operations.isWrite(operation) { error.mayHaveBeenDone = true }
-            throw error
-        }
+        try await begin().call(operation, body)
     }
 
-    /// Calls the generated client, and keeps what the errors of single items say of the request.
-    ///
-    /// - Parameters:
-    ///   - operation: The operation's name.
-    ///   - body: Calls the client, and gives what is of interest of the response, with the request's uuid.
-    /// - Returns: What `body` gives.
-    /// - Throws: What the client throws, as a ``CloudKitError``.
+    /// Calls the generated client once; see ``CallContext/reply(to:_:)``.
     func reply<Body>(
         to operation: String,
         _ body: (Client) async throws -> (Body, requestUUID: String?)
     ) async throws(CloudKitError) -> Reply<Body> {
-        let (body, requestUUID) = try await call(operation, body)
-        return Reply(body, operation: operation, requestUUID: requestUUID)
+        try await begin().reply(to: operation, body)
+    }
+}
+
+/// What a service was made with. All copies of the service share it, so that copies are cheap.
+final class ServiceConnection: Sendable {
+    let containerIdentifier: String
+    let environment: ContainerEnvironment
+    let serverURL: URL
+    /// The caller's middlewares, outermost first.
+    let middlewares: [any ClientMiddleware]
+    /// The way of every request to the service.
+    let pipeline: RequestPipeline
+    /// The way to the host of files.
+    let assets: AssetHost
+    /// The user in whose name this client writes.
+    let lastWriter = LastWriter()
+
+    init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment,
+        serverURL: URL,
+        middlewares: [any ClientMiddleware],
+        pipeline: RequestPipeline,
+        assets: AssetHost
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.serverURL = serverURL
+        self.middlewares = middlewares
+        self.pipeline = pipeline
+        self.assets = assets
     }
 }
 

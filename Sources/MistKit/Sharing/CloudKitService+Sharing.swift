@@ -56,8 +56,8 @@ extension CloudKitService {
                 rootRecordDesiredKeys: rootRecordDesiredKeys
             )
         }
-        return try await inBatches(of: shortGUIDs) { (batch) async throws(CloudKitError) in
-            try await reply(to: Operations.ResolveShares.id) { client in
+        return try await inBatches(of: shortGUIDs) { (batch, call) async throws(CloudKitError) in
+            try await call.reply(to: Operations.ResolveShares.id) { client in
                 let response = try await client.resolveShares(
                     path: path(to: .public),
                     body: .json(.init(shortGUIDs: batch))
@@ -95,8 +95,8 @@ extension CloudKitService {
     public func accept(
         _ links: [ShareLink]
     ) async throws -> [Result<ShareMetadata, CloudKitError>] {
-        try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch) async throws(CloudKitError) in
-            try await reply(to: Operations.AcceptShares.id) { client in
+        try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch, call) async throws(CloudKitError) in
+            try await call.reply(to: Operations.AcceptShares.id) { client in
                 let response = try await client.acceptShares(
                     path: path(to: .public),
                     body: .json(.init(shortGUIDs: batch))
@@ -108,20 +108,18 @@ extension CloudKitService {
 
     private func inBatches(
         of shortGUIDs: [ShortGUID],
-        send: @escaping @Sendable ([ShortGUID]) async throws(CloudKitError) -> Reply<[ShareResult]>
+        send: @escaping @Sendable ([ShortGUID], CallContext) async throws(CloudKitError) -> Reply<[ShareResult]>
     ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
         try await BatchSender<ShortGUID, ShareMetadata>(
             items: shortGUIDs,
-            retrier: retrier,
-            parts: shortGUIDs.parts(ofAtMost: CloudKitDatabase.batchSize),
-            concurrency: concurrency,
+            service: self,
             about: { error, shortGUID in
                 var error = error
                 error.item = .share(shortGUID: shortGUID.value)
                 return error
             },
-            send: { (batch) async throws(CloudKitError) in
-                ShareResults.align(try await send(batch), with: batch)
+            send: { (batch, call) async throws(CloudKitError) in
+                ShareResults.align(try await send(batch, call), with: batch)
             }
         ).results()
     }

@@ -51,8 +51,8 @@ extension CloudKitDatabase {
     ) async throws -> [Result<Subscription, CloudKitError>] {
         try await inBatches(ofSubscriptions: subscriptionIDs) {
             $0
-        } send: { (batch) async throws(CloudKitError) in
-            try await service.reply(to: Operations.LookupSubscriptions.id) { client in
+        } send: { (batch, call) async throws(CloudKitError) in
+            try await call.reply(to: Operations.LookupSubscriptions.id) { client in
                 let response = try await client.lookupSubscriptions(
                     path: path,
                     body: .json(.init(subscriptions: batch.map { .init(subscriptionID: $0) }))
@@ -146,8 +146,8 @@ extension CloudKitDatabase {
     ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
         try await inBatches(ofSubscriptions: operations) {
             $0.subscription.subscriptionID
-        } send: { (batch) async throws(CloudKitError) in
-            try await service.reply(to: Operations.ModifySubscriptions.id) { client in
+        } send: { (batch, call) async throws(CloudKitError) in
+            try await call.reply(to: Operations.ModifySubscriptions.id) { client in
                 let response = try await client.modifySubscriptions(
                     path: path,
                     body: .json(.init(operations: batch))
@@ -161,20 +161,18 @@ extension CloudKitDatabase {
     private func inBatches<Item: Sendable>(
         ofSubscriptions items: [Item],
         named id: @escaping @Sendable (Item) -> String?,
-        send: @escaping @Sendable ([Item]) async throws(CloudKitError) -> Reply<[SubscriptionResult]>
+        send: @escaping @Sendable ([Item], CallContext) async throws(CloudKitError) -> Reply<[SubscriptionResult]>
     ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
         try await BatchSender<Item, Subscription>(
             items: items,
-            retrier: service.retrier,
-            parts: items.parts(ofAtMost: Self.batchSize),
-            concurrency: service.concurrency,
+            service: service,
             about: { error, item in
                 var error = error
                 error.item = id(item).map { .subscription(id: $0) } ?? error.item
                 return error
             },
-            send: { (batch) async throws(CloudKitError) in
-                BatchResults.align(try await send(batch), with: batch.map(id)).map { $0.aboutSubscription() }
+            send: { (batch, call) async throws(CloudKitError) in
+                BatchResults.align(try await send(batch, call), with: batch.map(id)).map { $0.aboutSubscription() }
             }
         ).results()
     }

@@ -44,12 +44,10 @@ extension CloudKitService {
         }
         return try await BatchSender<LookupInfo, UserIdentity>(
             items: lookups,
-            retrier: retrier,
-            parts: lookups.parts(ofAtMost: CloudKitDatabase.batchSize),
-            concurrency: concurrency,
+            service: self,
             about: { error, _ in error },
-            send: { (batch) async throws(CloudKitError) in
-                let reply = try await reply(to: Operations.DiscoverUsers.id) { client in
+            send: { (batch, call) async throws(CloudKitError) in
+                let reply = try await call.reply(to: Operations.DiscoverUsers.id) { client in
                     let response = try await client.discoverUsers(
                         path: path(to: .public),
                         body: .json(.init(lookupInfos: batch))

@@ -48,12 +48,10 @@ extension CloudKitDatabase {
     public func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, CloudKitError>] {
         try await BatchSender<ZoneID, Zone>(
             items: zoneIDs,
-            retrier: service.retrier,
-            parts: zoneIDs.parts(ofAtMost: Self.batchSize),
-            concurrency: service.concurrency,
+            service: service,
             about: { error, zoneID in error.about(zoneID) },
-            send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.reply(to: Operations.LookupZones.id) { client in
+            send: { (batch, call) async throws(CloudKitError) in
+                let reply = try await call.reply(to: Operations.LookupZones.id) { client in
                     let response = try await client.lookupZones(
                         path: path,
                         body: .json(.init(zones: batch))
@@ -122,13 +120,11 @@ extension CloudKitDatabase {
         }
         return try await BatchSender<ZoneOperation, Zone>(
             items: operations,
-            retrier: service.retrier,
-            parts: operations.parts(ofAtMost: Self.batchSize),
-            concurrency: service.concurrency,
+            service: service,
             lostReplies: lostZoneWrites(),
             about: { error, operation in error.about(operation.zone.zoneID) },
-            send: { (batch) async throws(CloudKitError) in
-                let reply = try await service.reply(to: Operations.ModifyZones.id) { client in
+            send: { (batch, call) async throws(CloudKitError) in
+                let reply = try await call.reply(to: Operations.ModifyZones.id) { client in
                     let response = try await client.modifyZones(
                         path: path,
                         body: .json(.init(operations: batch))

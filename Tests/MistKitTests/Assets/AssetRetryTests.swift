@@ -12,10 +12,13 @@ struct AssetRetryTests {
     private func host(_ transport: FakeTransport, retryPolicy: RetryPolicy = RetryPolicy()) -> AssetHost {
         AssetHost(
             transport: transport,
-            retryPolicy: retryPolicy,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            clock: clock,
-            random: { 0 }
+            retrier: Retrier(
+                policy: retryPolicy,
+                clock: clock,
+                random: { 0 },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                throttle: nil
+            )
         )
     }
 
@@ -38,11 +41,11 @@ struct AssetRetryTests {
         // However long the transfer took until then.
         try await clock.sleep(for: .seconds(3600))
         for _ in 0..<2 {
-            var failures = AssetHost.Failures()
-            try await host.waitForAnotherAttempt(after: error, &failures)
-            try await host.waitForAnotherAttempt(after: error, &failures)
+            let failures = host.beginFailures()
+            try await host.waitForAnotherAttempt(after: error, failures)
+            try await host.waitForAnotherAttempt(after: error, failures)
             await #expect(throws: CloudKitError.self) {
-                try await host.waitForAnotherAttempt(after: error, &failures)
+                try await host.waitForAnotherAttempt(after: error, failures)
             }
         }
         #expect(clock.waits == [.seconds(3600)] + Array(repeating: .seconds(4), count: 4))

@@ -67,7 +67,7 @@ struct SecrecyTests {
     func noCredentialIsInAnyLogLineOrErrorText(manager: String, echo: String) async throws {
         let echo = try #require(Self.echoes[echo])
         let log = RecordedLog()
-        let middlewares = Middlewares(
+        let pipeline = TestPipeline(
             tokenManager: try #require(Self.managers[manager]),
             retryPolicy: RetryPolicy(maximumAttempts: 3),
             logger: log.logger(level: .trace),
@@ -76,7 +76,7 @@ struct SecrecyTests {
         let transport = FakeTransport { exchange, _ in try echo(exchange) }
         var texts: [String] = []
         do {
-            _ = try await middlewares.send(body: "{}", over: transport)
+            _ = try await pipeline.send(body: "{}", over: transport)
         } catch {
             var dumped = ""
             dump(error, to: &dumped)

@@ -143,13 +143,13 @@ struct SigningTests {
         let manager = ServerToServerAuthManager(keyID: Self.keyID, privateKey: key) {
             Self.date.addingTimeInterval(TimeInterval(start.duration(to: clock.now).components.seconds))
         }
-        let middlewares = Middlewares(
+        let pipeline = TestPipeline(
             tokenManager: manager,
             retryPolicy: RetryPolicy(baseDelay: .zero, deadline: .seconds(3600)),
             logger: RecordedLog().logger(),
             clock: clock
         )
-        _ = try await middlewares.send(body: "{}", over: transport)
+        _ = try await pipeline.send(body: "{}", over: transport)
         #expect(
             transport.sent.map { $0.request.headerFields[.requestDate] } == [
                 "2016-01-25T22:15:43Z", "2016-01-25T22:15:50Z",

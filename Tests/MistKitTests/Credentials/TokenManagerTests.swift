@@ -12,8 +12,8 @@ struct TokenManagerTests {
     @Test func tokensArePercentEncodedExactlyOnce() async throws {
         let manager = WebAuthTokenManager(apiToken: apiToken, webAuthToken: "54__54__a+b/c=%2B~.-_&d")
         let transport = FakeTransport([reply()])
-        _ = try await middlewares(manager).send(over: transport)
-        _ = try await middlewares(manager).send(
+        _ = try await pipeline(manager).send(over: transport)
+        _ = try await pipeline(manager).send(
             HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/a?b=c"),
             over: transport
         )
@@ -41,7 +41,7 @@ struct TokenManagerTests {
             reply(.badGateway, "<html>", contentType: "text/html", headers: ["X-Apple-CloudKit-Web-Auth-Token": "t4"]),
             reply(),
         ])
-        for _ in 1...5 { _ = try? await middlewares(manager).send(over: transport) }
+        for _ in 1...5 { _ = try? await pipeline(manager).send(over: transport) }
         #expect(transport.sent.map { webToken(of: $0.request) } == ["t0", "t1", "t2", "t3", "t4"])
         #expect(try await manager.revealWebAuthToken() == "t4")
     }
@@ -56,7 +56,7 @@ struct TokenManagerTests {
             ),
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t2"]),
         ])
-        _ = try await middlewares(manager, retryPolicy: RetryPolicy()).send(over: transport)
+        _ = try await pipeline(manager, retryPolicy: RetryPolicy()).send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["t0", "t1"])
         #expect(try await manager.revealWebAuthToken() == "t2")
     }
@@ -66,10 +66,10 @@ struct TokenManagerTests {
         let transport = FakeTransport { _, number in
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t\(number)"])
         }
-        let middlewares = middlewares(manager)
+        let pipeline = pipeline(manager)
         try await withThrowingTaskGroup { group in
             for _ in 1...200 {
-                group.addTask { _ = try await middlewares.send(over: transport) }
+                group.addTask { _ = try await pipeline.send(over: transport) }
             }
             try await group.waitForAll()
         }
@@ -85,7 +85,7 @@ struct TokenManagerTests {
             try await manager.replace(webAuthToken: "bob")
             return reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "ann-2"])
         }
-        _ = try await middlewares(manager).send(over: transport)
+        _ = try await pipeline(manager).send(over: transport)
         #expect(try await manager.revealWebAuthToken() == "bob")
     }
 
@@ -94,16 +94,16 @@ struct TokenManagerTests {
         let transport = FakeTransport { _, number in
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t\(number)"])
         }
-        let middlewares = middlewares(manager)
+        let pipeline = pipeline(manager)
         // Nobody is signed in, so the token of the response is nobody's.
-        _ = try await middlewares.send(over: transport)
+        _ = try await pipeline.send(over: transport)
         #expect(try await !manager.isSignedIn)
         try await manager.signIn(webAuthToken: "ann")
-        _ = try await middlewares.send(over: transport)
+        _ = try await pipeline.send(over: transport)
         #expect(try await manager.revealWebAuthToken() == "t2")
-        _ = try await middlewares.send(over: transport)
+        _ = try await pipeline.send(over: transport)
         try await manager.signOut()
-        _ = try await middlewares.send(over: transport)
+        _ = try await pipeline.send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == [nil, "ann", "t2", nil])
         #expect(try await manager.revealWebAuthToken() == nil)
     }
@@ -117,17 +117,17 @@ struct TokenManagerTests {
         ]
         let transport = FakeTransport([reply()])
         for (token, message) in cases {
-            let error = try await middlewares(APITokenManager(apiToken: token)).failure(over: transport)
+            let error = try await pipeline(APITokenManager(apiToken: token)).failure(over: transport)
             #expect(error.code == .invalidCredentials)
             #expect(error.message == message + " Take a new one from the CloudKit console (Tokens & Keys).")
             #expect(error.httpStatus == nil)
         }
         let key = ServerToServerKey.generate()
         let empty = ServerToServerAuthManager(keyID: " ", privateKey: key)
-        #expect(try await middlewares(empty).failure(over: transport).message.hasPrefix("The key ID is empty."))
+        #expect(try await pipeline(empty).failure(over: transport).message.hasPrefix("The key ID is empty."))
         #expect(transport.sent.isEmpty)
         // White space around a token comes along from files, and means nothing.
-        _ = try await middlewares(APITokenManager(apiToken: " \(apiToken)\n")).send(over: transport)
+        _ = try await pipeline(APITokenManager(apiToken: " \(apiToken)\n")).send(over: transport)
         #expect(transport.sent.first?.request.path?.hasSuffix("?ckAPIToken=\(apiToken)") == true)
     }
 
@@ -149,8 +149,8 @@ struct TokenManagerTests {
         }
         let manager = OwnManager()
         let transport = FakeTransport([reply(), reply(.notFound, "{}")])
-        _ = try await middlewares(manager).send(body: "{}", over: transport)
-        _ = try await middlewares(manager).failure(body: "{}", over: transport)
+        _ = try await pipeline(manager).send(body: "{}", over: transport)
+        _ = try await pipeline(manager).failure(body: "{}", over: transport)
         #expect(manager.seen.lines == ["info 200 42 queryRecords", "info 404 42 queryRecords"])
         let path = try #require(HTTPRequest.query.path) + "?token=a%2Bb"
         #expect(transport.sent[0].request.path == path)
@@ -161,8 +161,8 @@ struct TokenManagerTests {
 
     // MARK: -
 
-    private func middlewares(_ manager: any TokenManager, retryPolicy: RetryPolicy = .never) -> Middlewares {
-        Middlewares(
+    private func pipeline(_ manager: any TokenManager, retryPolicy: RetryPolicy = .never) -> TestPipeline {
+        TestPipeline(
             tokenManager: manager,
             retryPolicy: retryPolicy,
             logger: RecordedLog().logger(),

@@ -25,7 +25,7 @@ struct TokenRotationTests {
         }
         var stored: [String?] = []
         for _ in 1...3 {
-            _ = try? await middlewares(manager).send(over: transport)
+            _ = try? await pipeline(manager).send(over: transport)
             stored.append(storage.webAuthToken())
         }
         #expect(transport.sent.map { webToken(of: $0.request) } == ["t0", "t1", "t2"])
@@ -40,9 +40,9 @@ struct TokenRotationTests {
         let transport = FakeTransport { _, number in
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t\(number)"])
         }
-        let middlewares = middlewares(manager)
+        let pipeline = pipeline(manager)
         try await withThrowingTaskGroup { group in
-            for _ in 1...100 { group.addTask { _ = try await middlewares.send(over: transport) } }
+            for _ in 1...100 { group.addTask { _ = try await pipeline.send(over: transport) } }
             try await group.waitForAll()
         }
         let events = storage.events
@@ -64,7 +64,7 @@ struct TokenRotationTests {
         // The token is read while the storage is well.
         #expect(try await manager.revealWebAuthToken() == "t0")
         storage.fails = true
-        for _ in 1...3 { _ = try await middlewares(manager).send(over: transport) }
+        for _ in 1...3 { _ = try await pipeline(manager).send(over: transport) }
         #expect(log.lines.count == 1)
         #expect(log.lines[0].hasPrefix("warning The next web authentication token could not be stored"))
         #expect(log.lines.allSatisfy { !$0.contains("secret") })
@@ -76,7 +76,7 @@ struct TokenRotationTests {
         #expect(!"\(error)".contains("secret-new"))
         #expect(try await manager.revealWebAuthToken() == "secret-new")
         storage.fails = false
-        _ = try await middlewares(manager).send(over: transport)
+        _ = try await pipeline(manager).send(over: transport)
         #expect(storage.events.last == "wrote secret4")
     }
 
@@ -85,12 +85,12 @@ struct TokenRotationTests {
         storage.fails = true
         let manager = AdaptiveTokenManager(apiToken: apiToken, storage: storage)
         let transport = FakeTransport([reply()])
-        let error = try await middlewares(manager).failure(over: transport)
+        let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .tokenStorage)
         #expect(transport.sent.isEmpty)
         // It is read again when it is better.
         storage.fails = false
-        _ = try await middlewares(manager).send(over: transport)
+        _ = try await pipeline(manager).send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["t0"])
     }
 
@@ -101,8 +101,8 @@ struct TokenRotationTests {
             withUnsafeCurrentTask { $0?.cancel() }
             return reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t1"])
         }
-        let middlewares = middlewares(manager)
-        _ = await Task { try await middlewares.send(over: transport) }.result
+        let pipeline = pipeline(manager)
+        _ = await Task { try await pipeline.send(over: transport) }.result
         #expect(storage.webAuthToken() == "t1")
     }
 
@@ -141,9 +141,9 @@ struct TokenRotationTests {
         let transport = FakeTransport { _, number in
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t\(number)"])
         }
-        let middlewares = middlewares(manager)
+        let pipeline = pipeline(manager)
         try await withThrowingTaskGroup { group in
-            for _ in 1...50 { group.addTask { _ = try await middlewares.send(over: transport) } }
+            for _ in 1...50 { group.addTask { _ = try await pipeline.send(over: transport) } }
             try await group.waitForAll()
         }
         #expect(transport.sent.map { webToken(of: $0.request) } == (0..<50).map { "t\($0)" })
@@ -162,13 +162,13 @@ struct TokenRotationTests {
             default: return reply()
             }
         }
-        let middlewares = middlewares(manager)
-        #expect(try await middlewares.failure(over: transport).code == .network)
-        let stuck = Task { try await middlewares.send(over: transport) }
+        let pipeline = pipeline(manager)
+        #expect(try await pipeline.failure(over: transport).code == .network)
+        let stuck = Task { try await pipeline.send(over: transport) }
         for await number in arrivals where number == 2 { break }
         // Two wait for their turn; one of them gives up.
-        let waiting = Task { try await middlewares.failure(over: transport).code }
-        let next = Task { try await middlewares.send(over: transport).0.status }
+        let waiting = Task { try await pipeline.failure(over: transport).code }
+        let next = Task { try await pipeline.send(over: transport).0.status }
         waiting.cancel()
         #expect(try await waiting.value == .cancelled)
         stuck.cancel()
@@ -191,10 +191,10 @@ struct TokenRotationTests {
             if number == 2 { open.yield() }
             return self.webToken(of: exchange.request) == "t0" ? self.required : reply()
         }
-        let middlewares = middlewares(manager)
-        let first = Task { try await middlewares.send(over: transport).0.status }
+        let pipeline = pipeline(manager)
+        let first = Task { try await pipeline.send(over: transport).0.status }
         for await number in arrivals where number == 1 { break }
-        #expect(try await middlewares.send(over: transport).0.status == .ok)
+        #expect(try await pipeline.send(over: transport).0.status == .ok)
         #expect(try await first.value == .ok)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["t0", "t0", "t1"])
     }
@@ -208,21 +208,21 @@ struct TokenRotationTests {
         let transport = FakeTransport { exchange, _ in
             self.webToken(of: exchange.request) == nil ? self.required : reply()
         }
-        let middlewares = middlewares(manager)
+        let pipeline = pipeline(manager)
         holder.withLock {
             $0 = {
-                let error = try await middlewares.failure(over: transport)
+                let error = try await pipeline.failure(over: transport)
                 #expect(error.code == .authenticationRequired)
             }
         }
-        _ = try await middlewares.send(over: transport)
+        _ = try await pipeline.send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == [nil, nil, "ann"])
     }
 
     @Test func aRefusedTokenThatIsTheNewestIsNotSentAgain() async throws {
         let manager = WebAuthTokenManager(apiToken: apiToken, webAuthToken: "t0")
         let transport = FakeTransport([required])
-        let error = try await middlewares(manager).failure(over: transport)
+        let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .authenticationRequired)
         #expect(transport.sent.count == 1)
         #expect(try await manager.revealWebAuthToken() == "t0")
@@ -239,9 +239,9 @@ struct TokenRotationTests {
         let transport = FakeTransport { exchange, _ in
             self.webToken(of: exchange.request) == nil ? self.required : reply()
         }
-        let middlewares = middlewares(manager)
+        let pipeline = pipeline(manager)
         try await withThrowingTaskGroup { group in
-            for _ in 1...20 { group.addTask { _ = try await middlewares.send(body: "{}", over: transport) } }
+            for _ in 1...20 { group.addTask { _ = try await pipeline.send(body: "{}", over: transport) } }
             try await group.waitForAll()
         }
         #expect(asked.withLock { $0 } == ["https://example.com/sign-in"])
@@ -255,25 +255,25 @@ struct TokenRotationTests {
         let transport = FakeTransport { exchange, _ in
             self.webToken(of: exchange.request) == nil ? reply() : self.required
         }
-        let error = try await middlewares(manager).failure(over: transport)
+        let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .authenticationRequired)
         #expect(error.redirectURL == "https://example.com/sign-in")
         #expect(storage.webAuthToken() == nil)
         // The request is not repeated as nobody; the next one goes out so.
         #expect(transport.sent.map { webToken(of: $0.request) } == ["ann"])
-        _ = try await middlewares(manager).send(over: transport)
+        _ = try await pipeline(manager).send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["ann", nil])
     }
 
     @Test func aRefusalWith401IsAboutThePersonWhereTheAPITokenWasTakenBefore() async throws {
         let refused = reply(.unauthorized, #"{"serverErrorCode":"AUTHENTICATION_FAILED"}"#)
         let fresh = AdaptiveTokenManager(apiToken: apiToken, webAuthToken: "ann")
-        _ = try await middlewares(fresh).failure(over: FakeTransport([refused]))
+        _ = try await pipeline(fresh).failure(over: FakeTransport([refused]))
         #expect(try await fresh.isSignedIn)
         let used = AdaptiveTokenManager(apiToken: apiToken, webAuthToken: "ann")
         let transport = FakeTransport([reply(), refused])
-        _ = try await middlewares(used).send(over: transport)
-        _ = try await middlewares(used).failure(over: transport)
+        _ = try await pipeline(used).send(over: transport)
+        _ = try await pipeline(used).failure(over: transport)
         #expect(try await !used.isSignedIn)
     }
 
@@ -281,7 +281,7 @@ struct TokenRotationTests {
         struct Closed: Error {}
         let manager = AdaptiveTokenManager(apiToken: apiToken) { _ in throw Closed() }
         let transport = FakeTransport([required])
-        let error = try await middlewares(manager).failure(over: transport)
+        let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .signInFailed)
         #expect(error.cause is Closed)
         #expect(error.requestUUID == "u1")
@@ -289,12 +289,32 @@ struct TokenRotationTests {
         #expect(error.operation == "queryRecords")
     }
 
+    @Test func aRequestOfTheSignInItselfDoesNotWaitForIt() async throws {
+        let transport = FakeTransport { exchange, _ in
+            self.webToken(of: exchange.request) == nil ? self.required : reply()
+        }
+        let inner = Mutex<CloudKitError?>(nil)
+        let managerOfClosure = Mutex<AdaptiveTokenManager?>(nil)
+        let manager = AdaptiveTokenManager(apiToken: apiToken) { _ in
+            guard let manager = managerOfClosure.withLock({ $0 }) else { throw UnexpectedSuccess() }
+            var pipeline = self.pipeline(manager)
+            pipeline.allowsSignIn = false
+            let error = try await pipeline.failure(over: transport)
+            inner.withLock { $0 = error }
+            return "ann"
+        }
+        managerOfClosure.withLock { $0 = manager }
+        _ = try await pipeline(manager).send(over: transport)
+        #expect(inner.withLock { $0?.code } == .authenticationRequired)
+        #expect(transport.sent.map { webToken(of: $0.request) } == [nil, nil, "ann"])
+    }
+
     @Test func aServiceThatNeverTakesAnyoneEndsTheMatter() async throws {
         let manager = AdaptiveTokenManager(apiToken: apiToken) { _ in "ann" }
         let transport = FakeTransport([required])
-        let error = try await middlewares(manager).failure(over: transport)
+        let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .authenticationRequired)
-        #expect(transport.sent.count == 1 + AuthenticationMiddleware.maximumRecoveries)
+        #expect(transport.sent.count == 1 + RequestPipeline.maximumRecoveries)
     }
 
     @Test func aRequestOfSomebodyElseIsNotSentAgainAsAnother() async throws {
@@ -303,7 +323,7 @@ struct TokenRotationTests {
             try await manager.signIn(webAuthToken: "bob")
             return self.required
         }
-        let error = try await middlewares(manager).failure(over: transport)
+        let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .authenticationRequired)
         #expect(transport.sent.count == 1)
         #expect(try await manager.revealWebAuthToken() == "bob")
@@ -398,8 +418,8 @@ struct TokenRotationTests {
         )
     }
 
-    private func middlewares(_ manager: any TokenManager) -> Middlewares {
-        Middlewares(
+    private func pipeline(_ manager: any TokenManager) -> TestPipeline {
+        TestPipeline(
             tokenManager: manager,
             retryPolicy: .never,
             logger: RecordedLog().logger(),

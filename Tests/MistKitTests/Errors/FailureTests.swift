@@ -106,16 +106,16 @@ struct FailureTests {
                 }
                 return (HTTPResponse(status: status), HTTPBody(stream, length: .unknown))
             }
-            let error = try await middlewares.failure(over: transport)
+            let error = try await pipeline.failure(over: transport)
             #expect(error.code == code)
         }
     }
 
     @Test func aCancelledTaskIsSaidToBeCancelled() async throws {
         struct ConnectionClosed: Error {}
-        let middlewares = middlewares
+        let pipeline = pipeline
         let task = Task {
-            try await middlewares.failure(
+            try await pipeline.failure(
                 over: FakeTransport { _, _ in
                     while !Task.isCancelled { await Task.yield() }
                     throw ConnectionClosed()
@@ -172,8 +172,8 @@ struct FailureTests {
 
     // MARK: -
 
-    private var middlewares: Middlewares {
-        Middlewares(
+    private var pipeline: TestPipeline {
+        TestPipeline(
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
             retryPolicy: .never,
             logger: RecordedLog().logger()
@@ -185,6 +185,6 @@ struct FailureTests {
         _ body: String,
         headers: [String: String] = [:]
     ) async throws -> CloudKitError {
-        try await middlewares.failure(over: FakeTransport([reply(status, body, headers: headers)]))
+        try await pipeline.failure(over: FakeTransport([reply(status, body, headers: headers)]))
     }
 }

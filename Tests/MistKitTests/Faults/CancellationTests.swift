@@ -77,11 +77,11 @@ struct CancellationTests {
         }
     }
 
-    @Test func theWaitAtTheBrakeEndsWithItsTask() async throws {
+    @Test func theWaitWhileTheContainerIsThrottledEndsWithItsTask() async throws {
         try await withCloudKitEmulator { emulator in
             let clock = StoppedClock()
             let service = service(emulator, ObservedTransport(emulator.transport), clock)
-            service.retrier.brake.hold(for: .seconds(5))
+            service.retrier.throttle?.hold(for: .seconds(5))
             let task = Task {
                 try await failure { try await service.privateDatabase.fetch("a") }
             }

@@ -12,9 +12,9 @@ struct LoggingTests {
             reply(.ok, "{}", headers: ["X-Apple-Request-UUID": "u1"]),
             reply(.notFound, #"{"serverErrorCode":"NOT_FOUND","uuid":"u2"}"#),
         ])
-        _ = try await middlewares(log.logger(level: .trace)).send(body: "{}", over: transport)
-        _ = try await middlewares(log.logger(level: .debug)).failure(body: "{}", over: transport)
-        _ = try await middlewares(log.logger(level: .info)).failure(body: "{}", over: transport)
+        _ = try await pipeline(log.logger(level: .trace)).send(body: "{}", over: transport)
+        _ = try await pipeline(log.logger(level: .debug)).failure(body: "{}", over: transport)
+        _ = try await pipeline(log.logger(level: .info)).failure(body: "{}", over: transport)
         #expect(
             log.lines == [
                 """
@@ -30,8 +30,8 @@ struct LoggingTests {
         )
     }
 
-    private func middlewares(_ logger: Logger) -> Middlewares {
-        Middlewares(
+    private func pipeline(_ logger: Logger) -> TestPipeline {
+        TestPipeline(
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
             retryPolicy: .never,
             logger: logger,

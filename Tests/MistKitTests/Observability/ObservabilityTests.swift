@@ -34,7 +34,7 @@ struct ObservabilityTests {
 
     @Test func anOperationIsASpanAndEachAttemptOneBelowIt() async throws {
         let tracer = InMemoryTracer()
-        _ = try await middlewares(tracer).send(body: "{}", over: threeAttempts)
+        _ = try await pipeline(tracer).send(body: "{}", over: threeAttempts)
         #expect(tracer.activeSpans.isEmpty)
         let spans = tracer.finishedSpans
         #expect(
@@ -89,7 +89,7 @@ struct ObservabilityTests {
         let transport = FakeTransport([
             reply(.notFound, #"{"serverErrorCode":"what a \"code\"","uuid":"u1"}"#)
         ])
-        _ = try await middlewares(tracer).failure(over: transport)
+        _ = try await pipeline(tracer).failure(over: transport)
         #expect(
             tracer.finishedSpans.map { text(of: $0.attributes).first { $0.hasPrefix("error.type") } } == [
                 "error.type=other", "error.type=other",
@@ -101,8 +101,8 @@ struct ObservabilityTests {
     @Test func requestsAndLatenciesAndRetriesAreCounted() async throws {
         let metrics = TestMetrics()
         try await withMetricsFactory(metrics) {
-            _ = try await middlewares(nil).send(body: "{}", over: threeAttempts)
-            _ = try await middlewares(nil).failure(
+            _ = try await pipeline(nil).send(body: "{}", over: threeAttempts)
+            _ = try await pipeline(nil).failure(
                 over: FakeTransport([reply(.notFound, #"{"serverErrorCode":"NOT_FOUND"}"#)])
             )
         }
@@ -151,7 +151,7 @@ struct ObservabilityTests {
 
     @Test func logLinesNumberTheAttempts() async throws {
         let log = RecordedLog()
-        _ = try await middlewares(nil, log.logger(level: .debug)).send(body: "{}", over: threeAttempts)
+        _ = try await pipeline(nil, log.logger(level: .debug)).send(body: "{}", over: threeAttempts)
         let ends = log.lines.filter {
             $0.hasPrefix("debug CloudKit answered") || $0.hasPrefix("debug CloudKit request failed attempt")
         }
@@ -203,16 +203,16 @@ struct ObservabilityTests {
 
     private let template = "POST /database/{version}/{container}/{environment}/{database}/records/query"
 
-    private func middlewares(_ tracer: InMemoryTracer?, _ logger: Logger = RecordedLog().logger()) -> Middlewares {
-        var middlewares = Middlewares(
+    private func pipeline(_ tracer: InMemoryTracer?, _ logger: Logger = RecordedLog().logger()) -> TestPipeline {
+        var pipeline = TestPipeline(
             tokenManager: WebAuthTokenManager(apiToken: apiToken, webAuthToken: webToken),
             retryPolicy: RetryPolicy(),
             logger: logger,
             clock: FakeClock(),
             random: { 0.5 }
         )
-        middlewares.tracer = tracer
-        return middlewares
+        pipeline.tracer = tracer
+        return pipeline
     }
 
     private func text(of attributes: SpanAttributes) -> [String] {

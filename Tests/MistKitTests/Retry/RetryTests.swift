@@ -15,7 +15,7 @@ struct RetryTests {
     @Test func waitsGrowAndAreRandomUpToTheirLimit() async throws {
         let policy = RetryPolicy(maximumAttempts: 7, maximumDelay: .seconds(5))
         let transport = FakeTransport([reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED"}"#)])
-        let error = try await middlewares(policy, random: 0.5).failure(over: transport)
+        let error = try await pipeline(policy, random: 0.5).failure(over: transport)
         #expect(error.code == .throttled)
         #expect(error.attempts == 7)
         #expect(error.description.contains("It was sent 7 times."))
@@ -38,7 +38,7 @@ struct RetryTests {
             reply(.serviceUnavailable, "", headers: ["Retry-After": "9"]),
             reply(),
         ])
-        let (response, _) = try await middlewares().send(over: transport)
+        let (response, _) = try await pipeline().send(over: transport)
         #expect(response.status == .ok)
         #expect(clock.waits == [.seconds(7), .seconds(3.5), .seconds(9)])
     }
@@ -59,7 +59,7 @@ struct RetryTests {
             reply(.tooManyRequests, throttled, headers: ["Retry-After": "Thu, 01 Mar 2029 00:00:07 GMT"]),
             reply(),
         ])
-        _ = try await middlewares().send(over: transport)
+        _ = try await pipeline().send(over: transport)
         #expect(clock.waits == [.seconds(5), .seconds(2), .seconds(9), .seconds(2)])
     }
 
@@ -67,20 +67,20 @@ struct RetryTests {
         let transport = FakeTransport([
             reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED","retryAfter":7}"#), reply(),
         ])
-        _ = try await middlewares(random: 0.5).send(over: transport)
+        _ = try await pipeline(random: 0.5).send(over: transport)
         #expect(clock.waits == [.seconds(7.25)])
     }
 
     @Test func whileOneRequestIsThrottledOthersWait() async throws {
-        let brake = ThrottleBrake(clock: clock)
-        brake.hold(for: .seconds(8))
-        var others = middlewares(random: 0.5)
-        others.brake = brake
+        let throttle = ContainerThrottle(clock: clock)
+        throttle.hold(for: .seconds(8))
+        var others = pipeline(random: 0.5)
+        others.throttle = throttle
         let transport = FakeTransport([reply()])
         _ = try await others.send(over: transport)
         #expect(clock.waits == [.seconds(8.25)])
 
-        brake.hold(for: .seconds(90))
+        throttle.hold(for: .seconds(90))
         let error = try await others.failure(over: transport)
         #expect(error.code == .throttled)
         #expect(error.retryAfter == .seconds(90))
@@ -92,10 +92,10 @@ struct RetryTests {
         #expect(transport.sent.count == 2)
     }
 
-    @Test func aThrottledRequestPullsTheBrakeForAll() async throws {
-        let brake = ThrottleBrake(clock: clock)
-        var middlewares = middlewares(RetryPolicy(deadline: .seconds(5)))
-        middlewares.brake = brake
+    @Test func aThrottledRequestMakesAllOthersWait() async throws {
+        let throttle = ContainerThrottle(clock: clock)
+        var pipeline = pipeline(RetryPolicy(deadline: .seconds(5)))
+        pipeline.throttle = throttle
         let answers = [
             (#"{"serverErrorCode":"ZONE_BUSY","retryAfter":30}"#, nil),
             (#"{"serverErrorCode":"TRY_AGAIN_LATER","retryAfter":30}"#, Duration.seconds(30)),
@@ -103,30 +103,30 @@ struct RetryTests {
         ]
         for (json, expected) in answers {
             let transport = FakeTransport([reply(.serviceUnavailable, json)])
-            _ = try await middlewares.failure(over: transport)
-            #expect(brake.remaining == expected)
-            try await clock.sleep(for: brake.remaining ?? .zero)
+            _ = try await pipeline.failure(over: transport)
+            #expect(throttle.remaining == expected)
+            try await clock.sleep(for: throttle.remaining ?? .zero)
         }
     }
 
-    @Test func servicesOfOneContainerShareTheBrakeOnTheMachinesClock() {
-        func brake(_ container: String, _ clock: any Clock<Duration> = ContinuousClock()) -> ThrottleBrake {
+    @Test func servicesOfOneContainerShareTheThrottleOnTheMachinesClock() {
+        func throttle(_ container: String, _ clock: any Clock<Duration> = ContinuousClock()) -> ContainerThrottle {
             .shared(
                 for: .init(serverURL: .cloudKit, containerIdentifier: container, environment: "production"),
                 clock: clock
             )
         }
-        let one = brake("iCloud.com.example.one")
-        #expect(one === brake("iCloud.com.example.one"))
-        #expect(one !== brake("iCloud.com.example.two"))
-        #expect(one !== brake("iCloud.com.example.one", FakeClock()))
+        let one = throttle("iCloud.com.example.one")
+        #expect(one === throttle("iCloud.com.example.one"))
+        #expect(one !== throttle("iCloud.com.example.two"))
+        #expect(one !== throttle("iCloud.com.example.one", FakeClock()))
     }
 
     @Test func anAnswerThatIsTooLongIsNotAskedForAgain() async throws {
         let transport = FakeTransport([reply(.ok, #"{"records":[]}"#)])
-        var middlewares = middlewares()
-        middlewares.maximumResponseSize = 10
-        let error = try await middlewares.failure(over: transport)
+        var pipeline = pipeline()
+        pipeline.maximumResponseSize = 10
+        let error = try await pipeline.failure(over: transport)
         #expect(error.code == .responseTooLarge)
         #expect(!error.message.contains("  "))
         #expect(error.operation == "queryRecords")
@@ -140,13 +140,13 @@ struct RetryTests {
                 #"{"serverErrorCode":"NOT_FOUND","reason":"could not find handler for endpoint"}"#
             ), reply(),
         ])
-        _ = try await middlewares().send(operationID: "modifyRecords", over: transport)
+        _ = try await pipeline().send(operationID: "modifyRecords", over: transport)
         #expect(transport.sent.count == 2)
     }
 
     @Test func aWaitThatIsTooLongIsTheCallersDecision() async throws {
         let transport = FakeTransport([reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED","retryAfter":40}"#)])
-        let error = try await middlewares(RetryPolicy(deadline: .seconds(60))).failure(over: transport)
+        let error = try await pipeline(RetryPolicy(deadline: .seconds(60))).failure(over: transport)
         #expect(error.retryAfter == .seconds(40))
         #expect(clock.waits == [.seconds(40)])
         #expect(transport.sent.count == 2)
@@ -162,7 +162,7 @@ struct RetryTests {
                 default: reply()
                 }
             }
-            let (response, _) = try await middlewares().send(operationID: operation, over: transport)
+            let (response, _) = try await pipeline().send(operationID: operation, over: transport)
             #expect(response.status == .ok)
             #expect(transport.sent.count == 4)
         }
@@ -179,7 +179,7 @@ struct RetryTests {
             ]
             for (answer, code) in failures {
                 let transport = FakeTransport { _, _ in try answer() }
-                let error = try await middlewares().failure(operationID: operation, over: transport)
+                let error = try await pipeline().failure(operationID: operation, over: transport)
                 #expect(error.code == code)
                 #expect(transport.sent.count == 1)
             }
@@ -198,7 +198,7 @@ struct RetryTests {
             reply(),
         ]
         let transport = FakeTransport(answers)
-        let (response, _) = try await middlewares().send(operationID: "modifyRecords", over: transport)
+        let (response, _) = try await pipeline().send(operationID: "modifyRecords", over: transport)
         #expect(response.status == .ok)
         #expect(transport.sent.count == 5)
     }
@@ -208,7 +208,7 @@ struct RetryTests {
             if number < 3 { throw TransportError(code: .connectionFailed, message: "Could not connect to localhost.") }
             throw TransportError(code: .connectionLost, message: "The connection to localhost broke.")
         }
-        let error = try await middlewares().failure(operationID: "modifyRecords", over: transport)
+        let error = try await pipeline().failure(operationID: "modifyRecords", over: transport)
         #expect(error.code == .network)
         #expect(
             error.message == """
@@ -222,7 +222,7 @@ struct RetryTests {
     @Test func whatWouldFailAgainIsNotRepeated() async throws {
         for code in ["BAD_REQUEST", "CONFLICT", "NOT_FOUND", "AUTHENTICATION_FAILED", "QUOTA_EXCEEDED", "BRAND_NEW"] {
             let transport = FakeTransport([reply(.badRequest, #"{"serverErrorCode":"\#(code)"}"#)])
-            let error = try await middlewares().failure(over: transport)
+            let error = try await pipeline().failure(over: transport)
             #expect(error.code.serverErrorCode == code)
             #expect(transport.sent.count == 1)
         }
@@ -236,7 +236,7 @@ struct RetryTests {
         }
         let transport = FakeTransport([reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED"}"#)])
         let body = HTTPBody(stream, length: .unknown)
-        _ = try await middlewares().failure(body: body, over: transport)
+        _ = try await pipeline().failure(body: body, over: transport)
         #expect(transport.sent.map(\.body) == [[1, 2, 3]])
     }
 
@@ -245,16 +245,16 @@ struct RetryTests {
             withUnsafeCurrentTask { $0?.cancel() }
             return reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED"}"#)
         }
-        let middlewares = middlewares()
-        let error = try await Task { try await middlewares.failure(over: transport) }.value
+        let pipeline = pipeline()
+        let error = try await Task { try await pipeline.failure(over: transport) }.value
         #expect(error.code == .cancelled)
         #expect(transport.sent.count == 1)
     }
 
     // MARK: -
 
-    private func middlewares(_ policy: RetryPolicy = RetryPolicy(), random: Double = 0) -> Middlewares {
-        Middlewares(
+    private func pipeline(_ policy: RetryPolicy = RetryPolicy(), random: Double = 0) -> TestPipeline {
+        TestPipeline(
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
             retryPolicy: policy,
             logger: log.logger(),

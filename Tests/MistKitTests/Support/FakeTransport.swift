@@ -1,7 +1,9 @@
 import Foundation
 import HTTPTypes
+import Logging
 import OpenAPISwiftRuntime
 import Synchronization
+import Tracing
 
 @testable import MistKit
 
@@ -86,8 +88,20 @@ final class FakeClock: Clock {
     }
 }
 
-extension Middlewares {
-    /// Sends a request through the middlewares, as the generated client does.
+/// What a pipeline is made of in a test.
+struct TestPipeline {
+    var tokenManager: any TokenManager
+    var retryPolicy: RetryPolicy
+    var logger: Logger
+    var clock: any Clock<Duration> = ContinuousClock()
+    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// The throttle; one of its own when `nil`.
+    var throttle: ContainerThrottle?
+    var maximumResponseSize = RequestPipeline.maximumResponseSize
+    var tracer: (any Tracer)?
+    var allowsSignIn = true
+
+    /// Sends a request through the pipeline, as the generated client of a call does.
     func send(
         _ request: HTTPRequest = .query,
         body: HTTPBody? = nil,
@@ -95,22 +109,35 @@ extension Middlewares {
         operationID: String = "queryRecords",
         over transport: some ClientTransport
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        var next: ClientMiddleware.Next = { request, body, baseURL in
-            try await transport.send(request, body: body, baseURL: baseURL, operationID: operationID)
-        }
-        for middleware in inOrder.reversed() {
-            let inner = next
-            next = { request, body, baseURL in
-                try await middleware.intercept(
-                    request,
-                    body: body,
-                    baseURL: baseURL,
-                    operationID: operationID,
-                    next: inner
-                )
-            }
-        }
-        return try await next(request, body, baseURL)
+        let retrier = Retrier(
+            policy: retryPolicy,
+            clock: clock,
+            random: random,
+            logger: logger,
+            throttle: throttle ?? ContainerThrottle(clock: clock)
+        )
+        let connection = ServiceConnection(
+            containerIdentifier: "iCloud.com.example.app",
+            environment: .development,
+            serverURL: baseURL,
+            middlewares: [],
+            pipeline: RequestPipeline(
+                transport: transport,
+                tokenManager: tokenManager,
+                retrier: retrier,
+                logger: logger,
+                maximumResponseSize: maximumResponseSize,
+                tracer: tracer
+            ),
+            assets: AssetHost(transport: transport, retrier: retrier.withoutThrottle)
+        )
+        return try await connection.pipeline.send(
+            request,
+            body,
+            baseURL,
+            operation: operationID,
+            in: CallContext(connection: connection, budget: retrier.begin(), allowsSignIn: allowsSignIn)
+        )
     }
 
     /// The error of a request that must fail.

@@ -6,7 +6,7 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// Keeps a token in a file that nobody else can read.
+/// Keeps a token in a file that no other user can read.
 ///
 /// ```swift
 /// let storage = FileTokenStorage("/home/mei/.config/notes/session.json")
@@ -66,14 +66,14 @@ public struct FileTokenStorage: TokenStorage {
 }
 
 extension TokenStorage where Self == FileTokenStorage {
-    /// A storage in a file that nobody else can read.
+    /// A storage in a file that no other user can read.
     ///
     /// - Parameter path: The path of the file; see ``FileTokenStorage/init(_:)``.
     /// - Returns: The storage.
     public static func file(_ path: String) -> FileTokenStorage { FileTokenStorage(path) }
 }
 
-/// What stands in the file.
+/// The content of the file.
 private struct KeptToken: JSONReadable, JSONWritable {
     var webAuthToken: String
 

@@ -3,7 +3,7 @@ import Synchronization
 /// Keeps the web authentication token of one person between two runs of a program.
 ///
 /// The service sends a new token with every response; a manager that has a storage keeps each there. So the next run
-/// goes on where this one ended, and nobody signs in again as long as the token lives (30 minutes, or two weeks for a
+/// goes on where this one ended, and no person has to sign in again as long as the token lives (30 minutes, or two weeks for a
 /// person who asked to stay signed in).
 ///
 /// ```swift

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A place that one task has at a time, handed on in the order of asking.
-final class Turns: Sendable {
+/// A lock that one task holds at a time, across suspensions. Tasks get it in the order in which they asked.
+final class AsyncMutex: Sendable {
     private struct State {
-        var isTaken = false
+        var isLocked = false
         var waiters: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
         var nextNumber: UInt64 = 0
         /// Tasks that were cancelled before they could be put among the waiters.
@@ -12,13 +12,13 @@ final class Turns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for the place. A task that is cancelled meanwhile gives up waiting.
-    func take() async throws(CancellationError) {
+    /// Waits for the lock. A task that is cancelled meanwhile stops waiting.
+    func lock() async throws(CancellationError) {
         let number = state.withLock {
             $0.nextNumber += 1
             return $0.nextNumber
         }
-        let hasTurn = await withTaskCancellationHandler {
+        let isHeld = await withTaskCancellationHandler {
             await wait(number)
         } onCancel: {
             let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
@@ -31,19 +31,19 @@ final class Turns: Sendable {
             waiter?.resume(returning: false)
         }
         state.withLock { _ = $0.cancelled.remove(number) }
-        guard hasTurn else { throw CancellationError() }
+        guard isHeld else { throw CancellationError() }
     }
 
-    /// Waits for the place, cancelled or not: for work that has to be done all the same.
-    func takeInAnyCase() async {
+    /// Waits for the lock, cancelled or not: for work that has to be done all the same.
+    func lockDespiteCancellation() async {
         _ = await wait(0)
     }
 
-    /// Hands the place on.
-    func release() {
+    /// Passes the lock on to the next task.
+    func unlock() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard state.waiters.isEmpty else { return state.waiters.removeFirst().continuation }
-            state.isTaken = false
+            state.isLocked = false
             return nil
         }
         next?.resume(returning: true)
@@ -53,11 +53,11 @@ final class Turns: Sendable {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Bool? in
                 if state.cancelled.contains(number) { return false }
-                if state.isTaken {
+                if state.isLocked {
                     state.waiters.append((number, continuation))
                     return nil
                 }
-                state.isTaken = true
+                state.isLocked = true
                 return true
             }
             if let answer { continuation.resume(returning: answer) }

@@ -1,0 +1,70 @@
+import CloudKitWebServices
+import HTTPTypes
+import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What belongs to one call of an operation: the service, the attempts so far, and what the caller allows.
+///
+/// It is passed on from the public function to the last stage of the ``RequestPipeline``. It has three words, so that the generated client
+/// holds it without memory of its own.
+struct CallContext: Sendable {
+    let connection: ServiceConnection
+    /// The attempts. A call about many items counts those of all its requests for the same items.
+    let budget: RetryBudget
+    /// Whether a person may be asked to sign in.
+    let allowsSignIn: Bool
+
+    /// Calls the generated client; whatever it throws becomes a ``CloudKitError``.
+    func call<Output>(
+        _ operation: String,
+        through outermost: [any ClientMiddleware] = [],
+        _ body: (Client) async throws -> Output
+    ) async throws(CloudKitError) -> Output {
+        let client = Client(
+            serverURL: connection.serverURL,
+            transport: PipelineTransport(context: self),
+            middlewares: outermost + connection.middlewares
+        )
+        do {
+            return try await body(client)
+        } catch {
+            var error = CloudKitError(error, operation: operation)
+            if error.leavesOutcomeOpen, Operations.isWrite(operation) { error.mayHaveBeenDone = true }
+            throw error
+        }
+    }
+
+    /// Calls the generated client, and keeps what the errors of single items say of the request.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation's name.
+    ///   - body: Calls the client, and returns what is of interest of the response, with the request's uuid.
+    /// - Returns: What `body` returns.
+    /// - Throws: What the client throws, as a ``CloudKitError``.
+    func reply<Body>(
+        to operation: String,
+        _ body: (Client) async throws -> (Body, requestUUID: String?)
+    ) async throws(CloudKitError) -> Reply<Body> {
+        let (body, requestUUID) = try await call(operation, body)
+        return Reply(body, operation: operation, requestUUID: requestUUID)
+    }
+}
+
+/// What the generated client of one call sends through.
+private struct PipelineTransport: ClientTransport {
+    let context: CallContext
+
+    func send(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        try await context.connection.pipeline.send(request, body, baseURL, operation: operationID, in: context)
+    }
+}
