@@ -14,25 +14,14 @@
 /// The first page is fetched when it is asked for, the next one as soon as a page is handed over. A loop that is left takes the
 /// request for the next page with it, and a cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at once.
 public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
-    /// A page, and what comes after it.
-    struct Step: Sendable {
-        enum Next: Sendable {
-            case nothing
-            case page(@Sendable () async throws(CloudKitError) -> Step)
-            /// The page says that the next one begins where it did itself.
-            case stuck
+    private let makeNext: @Sendable () -> Iterator.Next
+
+    /// Pages of a feed that goes on at a position, which may be more than a token.
+    init<Position>(_ source: PageSource<Page, Position>) {
+        makeNext = {
+            let reader = PageReader(source)
+            return { () async throws(CloudKitError) in try await reader.next() }
         }
-
-        var page: Page
-        var next: Next
-    }
-
-    let operation: String
-    let firstStep: @Sendable () async throws(CloudKitError) -> Step
-
-    init(operation: String, firstStep: @escaping @Sendable () async throws(CloudKitError) -> Step) {
-        self.operation = operation
-        self.firstStep = firstStep
     }
 
     /// Pages each of which begins at the token of the one before.
@@ -41,26 +30,14 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
         startToken: Page.Token?,
         fetchPage: @escaping @Sendable (_ token: Page.Token?) async throws(CloudKitError) -> Page
     ) {
-        self.init(operation: operation) { () async throws(CloudKitError) in
-            try await Self.step(after: startToken, of: operation, fetchPage)
-        }
-    }
-
-    private static func step(
-        after token: Page.Token?,
-        of operation: String,
-        _ fetchPage: @escaping @Sendable (Page.Token?) async throws(CloudKitError) -> Page
-    ) async throws(CloudKitError) -> Step {
-        let page = try await fetchPage(token)
-        guard page.moreComing else { return Step(page: page, next: .nothing) }
-        let next = page.token
-        if next == token {
-            if page.isEmpty { throw .endlessPages(operation: operation) }
-            return Step(page: page, next: .stuck)
-        }
-        return Step(
-            page: page,
-            next: .page { () async throws(CloudKitError) in try await step(after: next, of: operation, fetchPage) }
+        self.init(
+            PageSource<Page, Page.Token?>(operation: operation, start: startToken) {
+                (token) async throws(CloudKitError) in
+                let page = try await fetchPage(token)
+                return ArrivedPage { () throws(CloudKitError) in
+                    (page, page.moreComing ? .some(page.token) : nil, page.isEmpty)
+                }
+            }
         )
     }
 
@@ -68,20 +45,14 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
     ///
     /// - Returns: The iterator.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(pages: self)
+        Iterator(nextPage: makeNext())
     }
 
     /// Goes through the pages.
     public struct Iterator: AsyncIteratorProtocol {
-        enum State {
-            case start
-            case ahead(PageAhead<Step>)
-            case stuck
-            case finished
-        }
+        typealias Next = () async throws(CloudKitError) -> Page?
 
-        let pages: ChangePages
-        var state = State.start
+        let nextPage: Next
 
         /// Waits for the next page.
         ///
@@ -89,30 +60,14 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
         /// - Returns: The page, which may be empty; `nil` when nothing more waits.
         /// - Throws: A ``CloudKitError``: the error of the request; there are no further pages after it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Page? {
-            let present = state
-            state = .finished
-            if case .finished = present { return nil }
-            if Task.isCancelled { throw CloudKitError.cancelled(operation: pages.operation) }
-            let step: Step
-            switch present {
-            case .start: step = try await pages.firstStep()
-            case .ahead(let ahead): step = try await ahead.page(of: pages.operation)
-            case .stuck: throw CloudKitError.endlessPages(operation: pages.operation)
-            case .finished: return nil
-            }
-            switch step.next {
-            case .nothing: break
-            case .page(let fetch): state = .ahead(PageAhead(fetch))
-            case .stuck: state = .stuck
-            }
-            return step.page
+            try await nextPage()
         }
     }
 }
 
 /// A page of a change feed: ``ZoneChanges``, ``TypedZoneChanges``, ``MultipleZoneChanges`` or ``DatabaseChanges``.
 public protocol ChangePage: Sendable {
-    /// How far somebody followed the feed.
+    /// How far a program followed the feed.
     associatedtype Token: Hashable & Sendable
 
     /// Where the next page begins.

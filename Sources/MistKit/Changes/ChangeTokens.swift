@@ -1,4 +1,4 @@
-/// How far somebody followed the changes of a zone: keep it, and ask next time for what came after it.
+/// How far a program followed the changes of a zone: keep it, and ask next time for what came after it.
 ///
 /// A token belongs to one zone. It is opaque, can be used more than once, and is no credential.
 public struct ZoneChangeToken: Hashable, Sendable, Codable, CustomStringConvertible {
@@ -17,7 +17,7 @@ public struct ZoneChangeToken: Hashable, Sendable, Codable, CustomStringConverti
     public var description: String { text }
 }
 
-/// How far somebody followed the changes of a database: keep it, and ask next time for what came after it.
+/// How far a program followed the changes of a database: keep it, and ask next time for what came after it.
 ///
 /// It is no token of a zone; the service takes neither for the other. It is opaque, can be used more than once, and is
 /// no credential.

@@ -48,7 +48,7 @@ extension CloudKitDatabase {
     /// // {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW..."},{"zoneID":{"zoneName":"Photos"}}]}
     /// ```
     ///
-    /// A zone that fails is a failure in its place, and the others go on.
+    /// A zone that fails has a failure as its result, and the others go on.
     ///
     /// - Parameters:
     ///   - zones: The zones; in the shared database with their owners' names.
@@ -56,7 +56,7 @@ extension CloudKitDatabase {
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
     ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - pageSize: The most records of each zone in a page; at most 200, and so many when `nil`.
+    ///   - pageSize: The most records of each zone in a page; at most 200, and 200 when `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
         inZones zones: [ZoneID],
@@ -72,40 +72,53 @@ extension CloudKitDatabase {
             newestFirst: newestFirst,
             pageSize: pageSize
         )
-        return ChangePages(operation: ZoneChangesOptions.operation) { () async throws(CloudKitError) in
-            try await multipleZoneStep(zones, tokens, options)
-        }
+        return ChangePages(
+            PageSource(
+                operation: ZoneChangesOptions.operation,
+                start: MultipleZonePosition(zones: zones, tokens: tokens)
+            ) { (position) async throws(CloudKitError) in
+                let page = try await fetchMultipleZonePage(at: position, options)
+                return ArrivedPage { () throws(CloudKitError) in (page, page.next(after: position), page.isEmpty) }
+            }
+        )
     }
 
-    private func multipleZoneStep(
-        _ zones: [ZoneID],
-        _ tokens: [ZoneID: ZoneChangeToken],
+    private func fetchMultipleZonePage(
+        at position: MultipleZonePosition,
         _ options: ZoneChangesOptions
-    ) async throws(CloudKitError) -> ChangePages<MultipleZoneChanges>.Step {
-        var page = MultipleZoneChanges(results: [], token: tokens, moreComing: false)
-        guard !zones.isEmpty else { return .init(page: page, next: .nothing) }
-        let results = try await fetchZoneChanges(zones.map { ($0, tokens[$0]) }, options)
-        var unfinished: [ZoneID] = []
-        for (zone, result) in zip(zones, results) {
+    ) async throws(CloudKitError) -> MultipleZoneChanges {
+        var page = MultipleZoneChanges(results: [], token: position.tokens, moreComing: false)
+        guard !position.zones.isEmpty else { return page }
+        let results = try await fetchZoneChanges(position.zones.map { ($0, position.tokens[$0]) }, options)
+        for (zone, result) in zip(position.zones, results) {
             var result = result
             if case .success(let changes) = result {
                 page.token[zone] = changes.token
-                if changes.moreComing, changes.token == tokens[zone] {
+                if changes.moreComing, changes.token == position.tokens[zone] {
                     // The zone that says so for ever must not hold up the others.
                     result = .failure(.endlessPages(operation: ZoneChangesOptions.operation))
                 } else if changes.moreComing {
-                    unfinished.append(zone)
+                    page.moreComing = true
                 }
             }
             page.results.append(MultipleZoneChanges.ZoneResult(zoneID: zone, result: result))
         }
-        page.moreComing = !unfinished.isEmpty
-        guard page.moreComing else { return .init(page: page, next: .nothing) }
-        return .init(
-            page: page,
-            next: .page { [unfinished, tokens = page.token] () async throws(CloudKitError) in
-                try await multipleZoneStep(unfinished, tokens, options)
-            }
-        )
+        return page
+    }
+}
+
+/// Where a page of the changes of several zones begins.
+private struct MultipleZonePosition: Equatable, Sendable {
+    /// The zones that have more.
+    var zones: [ZoneID]
+    var tokens: [ZoneID: ZoneChangeToken]
+}
+
+extension MultipleZoneChanges {
+    /// Where the page after this one begins; `nil` when no zone has more.
+    fileprivate func next(after position: MultipleZonePosition) -> MultipleZonePosition? {
+        guard moreComing else { return nil }
+        let unfinished = results.filter { (try? $0.result.get().moreComing) ?? false }
+        return MultipleZonePosition(zones: unfinished.map(\.zoneID), tokens: token)
     }
 }

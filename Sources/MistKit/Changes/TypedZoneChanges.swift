@@ -59,7 +59,7 @@ public struct RecordReading<Item: Sendable>: Sendable {
     let recordType: String
     let read: @Sendable (Record) -> Result<Item, CloudKitError>
 
-    /// Reads the records of a type, and makes of each what stands for all types.
+    /// Reads the records of a type, and makes a value of the common type of each.
     ///
     /// - Parameters:
     ///   - model: The type.
@@ -94,7 +94,7 @@ extension CloudKitDatabase {
     ///   - token: Where to go on; `nil` for the whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
+    ///   - pageSize: The most records in a page. The service gives at most 200, and 200 when this is `nil`.
     /// - Returns: The pages, not fetched yet. Their errors are those of
     ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``.
     public func changes<Model: CloudKitRecord>(
@@ -144,7 +144,7 @@ extension CloudKitDatabase {
     ///   - token: Where to go on; `nil` for the whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
+    ///   - pageSize: The most records in a page. The service gives at most 200, and 200 when this is `nil`.
     /// - Returns: The pages, not fetched yet. Their errors are those of
     ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``.
     public func changes<Item: Sendable>(

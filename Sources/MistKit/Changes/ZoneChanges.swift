@@ -48,7 +48,7 @@ extension CloudKitDatabase {
     ///     come whatever their type.
     ///   - newestFirst: Whether the newest changes come first (`reverse`). The tokens of such pages go on from the newest change
     ///     only when the last page was seen.
-    ///   - pageSize: The most records in a page. The service gives at most 200, and so many when this is `nil`.
+    ///   - pageSize: The most records in a page. The service gives at most 200, and 200 when this is `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
         inZone zone: ZoneID,

@@ -123,7 +123,7 @@ extension CloudKitDatabase {
             )
     ) -> RecordSequence<Model> {
         RecordSequence(
-            fetchPage: { (marker, remaining) async throws(CloudKitError) in
+            fetchPage: { (position) async throws(CloudKitError) in
                 if let pageSize, pageSize < 1 {
                     throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
                 }
@@ -134,10 +134,10 @@ extension CloudKitDatabase {
                             query: recordQuery,
                             zoneID: zoneWide ? nil : zone,
                             zoneWide: zoneWide ? true : nil,
-                            resultsLimit: resultsLimit(pageSize: pageSize, remaining: remaining)
+                            resultsLimit: resultsLimit(pageSize: pageSize, remaining: position.remaining)
                                 .map(ResultsLimit.init(count:)),
                             desiredKeys: desiredKeys,
-                            continuationMarker: marker,
+                            continuationMarker: position.marker,
                             numbersAsStrings: numbersAsStringsOption
                         )
                     )
@@ -148,9 +148,9 @@ extension CloudKitDatabase {
                         try await client.queryRecords(input).ok.headers.xAppleRequestUUID
                     }
                 } catch {
-                    throw error.naming(recordQuery.comparedFields).refusing(marker: marker)
+                    throw error.naming(recordQuery.comparedFields).refusing(marker: position.marker)
                 }
-                return RecordSequence.Arrival(marker: whole(continuationMarker(atEdgeOf: reply.bytes))) {
+                return ArrivedPage(announced: whole(continuationMarker(atEdgeOf: reply.bytes)), at: position) {
                     () throws(CloudKitError) in
                     let (results, next) = try read(reply)
                     return RecordPage(results: results, marker: whole(next))

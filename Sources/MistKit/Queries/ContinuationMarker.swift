@@ -1,10 +1,10 @@
 import StreamingJSON
 
-/// Where the next page of a query begins, found without taking the records apart: it stands before or after all that is no text, as in
-/// every response that was seen.
+/// Finds where the next page of a query begins, without reading the records: in every response that was seen it is the first or the last
+/// member, beside other strings at most.
 ///
 /// - Parameter body: The body of a response.
-/// - Returns: The marker; `nil` if it is not there. Of a body that is no good JSON it is anything: reading that one fails.
+/// - Returns: The marker; `nil` if it is not there. Of a body that is not valid JSON it is any text; reading such a body fails.
 func continuationMarker(atEdgeOf body: ArraySlice<UInt8>) -> String? {
     markerBeforeRecords(in: body) ?? markerAfterRecords(in: body)
 }
@@ -14,7 +14,7 @@ private let markerKeys = JSONKeys("continuationMarker")
 
 private func markerBeforeRecords(in body: ArraySlice<UInt8>) -> String? {
     var marker: String?
-    // The reader is left in the midst of the body, which is an error to it.
+    // The reader is left in the middle of the body, which it reports as an error.
     try? JSONReader.withReader(over: body.span) { (reader) throws(JSONError) in
         try reader.beginObject()
         while let key = try reader.nextKey(in: markerKeys), try reader.peekKind() == .string {
@@ -40,7 +40,7 @@ private func markerAfterRecords(in body: ArraySlice<UInt8>) -> String? {
 
 /// The end of an object's JSON, read backwards.
 ///
-/// Where the JSON is good the last string before the last brace is the last value, and each quote within a string has a backslash before it.
+/// In valid JSON the last string before the last brace is the last value, and each quote within a string has a backslash before it.
 private struct ObjectEnd {
     private var rest: ArraySlice<UInt8>
 

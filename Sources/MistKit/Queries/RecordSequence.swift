@@ -29,18 +29,31 @@ import CloudKitWebServices
 /// ### With the items that failed
 /// - ``results``
 public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
-    /// A page that has come, and whose records are not taken apart yet.
-    struct Arrival: Sendable {
-        /// Where the next page begins, so that it can be sent for at once; `nil` when only reading this one tells.
+    /// Where a page begins, and how many records of it are wanted. Positions are equal when the pages begin at the same record.
+    struct Position: Equatable, Sendable {
+        /// Where the page begins; `nil` for the first one.
         var marker: String?
-        var read: @Sendable () throws(CloudKitError) -> RecordPage<Model>
+        /// The most records of this page and all after it together.
+        var remaining: Int?
+
+        static func == (left: Position, right: Position) -> Bool { left.marker == right.marker }
     }
 
-    /// The page after a marker, or the first one; with at most `limit` records.
-    let fetchPage: @Sendable (_ marker: String?, _ limit: Int?) async throws(CloudKitError) -> Arrival
+    let fetchPage: @Sendable (Position) async throws(CloudKitError) -> ArrivedPage<RecordPage<Model>, Position>
     let startMarker: String?
     /// The most records of all pages together.
     var limit: Int?
+
+    fileprivate func makeReader(looksAhead: Bool) -> PageReader<RecordPage<Model>, Position> {
+        PageReader(
+            PageSource(
+                operation: Operations.QueryRecords.id,
+                start: Position(marker: startMarker, remaining: limit),
+                looksAhead: looksAhead,
+                fetch: fetchPage
+            )
+        )
+    }
 
     /// The same records a page at a time, with a marker after each to go on from later.
     ///
@@ -65,9 +78,10 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         var records = self
         records.limit = [self.limit, limit].compactMap(\.self).min()
         var collected: [Model] = []
+        if records.limit.map({ $0 <= 0 }) ?? false { return [] }
         // Between the pages there is nothing to do meanwhile.
-        var iterator = Pages.Iterator(records: records, fetchesAhead: false)
-        while let page = try await iterator.next(isolation: #isolation) {
+        let reader = records.makeReader(looksAhead: false)
+        while let page = try await reader.next() {
             for result in page.results { collected.append(try result.get()) }
         }
         return collected
@@ -95,7 +109,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
 
     /// Goes through the records.
     public struct Iterator: AsyncIteratorProtocol {
-        var results: Results.Iterator
+        fileprivate var results: Results.Iterator
 
         /// The next record.
         ///
@@ -103,8 +117,8 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         /// - Returns: The record; `nil` after the last one.
         /// - Throws: A ``CloudKitError``: the error of a page, or of an item that failed.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Model? {
-            guard let result = try await results.next(isolation: actor) else { return nil }
-            return try result.get()
+            if let result = try results.nextOfPage() { return try result.get() }
+            return try await results.next(isolation: actor)?.get()
         }
     }
 
@@ -121,9 +135,21 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
 
         /// Goes through the results.
         public struct Iterator: AsyncIteratorProtocol {
-            var pages: Pages.Iterator
-            var page: [Result<Model, CloudKitError>] = []
-            var index = 0
+            fileprivate var pages: Pages.Iterator
+            private var page: [Result<Model, CloudKitError>] = []
+            private var index = 0
+
+            fileprivate init(pages: Pages.Iterator) {
+                self.pages = pages
+            }
+
+            /// The next result of the page that is here.
+            fileprivate mutating func nextOfPage() throws -> Result<Model, CloudKitError>? {
+                guard index < page.count else { return nil }
+                if Task.isCancelled { throw CloudKitError.cancelled(operation: Operations.QueryRecords.id) }
+                defer { index += 1 }
+                return page[index]
+            }
 
             /// The next record, or why there is none in its place.
             ///
@@ -138,9 +164,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                     page = next.results
                     index = 0
                 }
-                if Task.isCancelled { throw CloudKitError.cancelled(operation: Operations.QueryRecords.id) }
-                defer { index += 1 }
-                return page[index]
+                return try nextOfPage()
             }
         }
     }
@@ -153,39 +177,13 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Returns: The iterator.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(records: records, fetchesAhead: true)
+            Iterator(reader: records.limit.map { $0 <= 0 } ?? false ? nil : records.makeReader(looksAhead: true))
         }
 
         /// Goes through the pages.
         public struct Iterator: AsyncIteratorProtocol {
-            enum State {
-                case after(marker: String?)
-                case fetching(QueryPageAhead<Model>)
-                /// The last page said that the next one begins where it did itself.
-                case stuck
-                case finished
-            }
-
-            let records: RecordSequence
-            let fetchesAhead: Bool
-            var state: State
-            /// How many records may still come.
-            var remaining: Int?
-
-            init(records: RecordSequence, fetchesAhead: Bool) {
-                self.records = records
-                self.fetchesAhead = fetchesAhead
-                state = .after(marker: records.startMarker)
-                remaining = records.limit
-            }
-
-            private func pageAhead(after marker: String) -> QueryPageAhead<Model> {
-                let (fetchPage, remaining) = (records.fetchPage, remaining)
-                // With a limit, only a page that was read tells how many records are left to ask for.
-                return QueryPageAhead(after: marker, isFollowed: remaining == nil) {
-                    (marker) async throws(CloudKitError) in try await fetchPage(marker, remaining)
-                }
-            }
+            /// What fetches; `nil` when no record is wanted.
+            fileprivate let reader: PageReader<RecordPage<Model>, Position>?
 
             /// Waits for the next page, and sends for the one after it.
             ///
@@ -195,52 +193,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws -> RecordPage<Model>? {
-                if let remaining, remaining <= 0 { return nil }
-                let present = state
-                state = .finished
-                var page: RecordPage<Model>
-                let marker: String?
-                var successor: QueryPageAhead<Model>?
-                switch present {
-                case .after(let start):
-                    if Task.isCancelled { throw CloudKitError.cancelled(operation: Operations.QueryRecords.id) }
-                    marker = start
-                    let arrival = try await records.fetchPage(start, remaining)
-                    if fetchesAhead, remaining == nil, let next = arrival.marker, next != start {
-                        successor = pageAhead(after: next)
-                    }
-                    page = try arrival.read()
-                case .fetching(let ahead):
-                    marker = ahead.marker
-                    (page, successor) = try await ahead.take()
-                case .stuck:
-                    throw CloudKitError.endlessPages(operation: Operations.QueryRecords.id)
-                case .finished:
-                    return nil
-                }
-                if let limit = remaining {
-                    if page.results.count > limit {
-                        page.results.removeLast(page.results.count - limit)
-                        // It would go on after the records that were taken off.
-                        page.marker = nil
-                    }
-                    remaining = limit - page.results.count
-                }
-                if let next = page.marker, remaining != 0 {
-                    if next == marker {
-                        if page.results.isEmpty {
-                            throw CloudKitError.endlessPages(operation: Operations.QueryRecords.id)
-                        }
-                        state = .stuck
-                    } else if !fetchesAhead {
-                        state = .after(marker: next)
-                    } else if let successor, successor.marker == next {
-                        state = .fetching(successor)
-                    } else {
-                        state = .fetching(pageAhead(after: next))
-                    }
-                }
-                return page
+                try await reader?.next()
             }
         }
     }
@@ -258,14 +211,35 @@ public struct RecordPage<Model: Sendable>: Sendable {
     public var marker: String?
 }
 
-extension CloudKitError {
-    /// A server that says "more is coming" for ever and stays where it is.
-    static func endlessPages(operation: String) -> CloudKitError {
-        var error = CloudKitError(
-            code: .unexpectedResponse,
-            message: "The server said that the next page begins where this one did."
-        )
-        error.operation = operation
-        return error
+extension ArrivedPage {
+    /// A page of a query.
+    ///
+    /// - Parameters:
+    ///   - announced: Where the next page begins, when that is known before this one is read.
+    ///   - position: Where the page begins, and how many records are wanted.
+    ///   - read: Reads the page.
+    init<Model>(
+        announced: String?,
+        at position: Position,
+        read: @escaping @Sendable () throws(CloudKitError) -> RecordPage<Model>
+    ) where Page == RecordPage<Model>, Position == RecordSequence<Model>.Position {
+        // With a limit, only a page that was read tells how many records are left to ask for.
+        self.announced = position.remaining == nil ? announced.map { Position(marker: $0) } : nil
+        self.read = { () throws(CloudKitError) in
+            var page = try read()
+            var next = page.marker.map { Position(marker: $0) }
+            if let remaining = position.remaining {
+                if page.results.count >= remaining {
+                    if page.results.count > remaining {
+                        page.results.removeLast(page.results.count - remaining)
+                        // It would go on after the records that were taken off.
+                        page.marker = nil
+                    }
+                    next = nil
+                }
+                next?.remaining = remaining - page.results.count
+            }
+            return (page, next, page.results.isEmpty)
+        }
     }
 }

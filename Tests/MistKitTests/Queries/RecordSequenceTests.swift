@@ -168,12 +168,12 @@ struct RecordSequenceTests {
         // The first page cannot be read before the second one is sent for.
         let isSent = DispatchSemaphore(value: 0)
         let records = RecordSequence<String>(
-            fetchPage: { (marker, _) async throws(CloudKitError) in
-                guard marker == nil else {
+            fetchPage: { (position) async throws(CloudKitError) in
+                guard position.marker == nil else {
                     isSent.signal()
-                    return RecordSequence.Arrival(marker: nil) { RecordPage(results: [.success("b")]) }
+                    return ArrivedPage(announced: nil, at: position) { RecordPage(results: [.success("b")]) }
                 }
-                return RecordSequence.Arrival(marker: "m") {
+                return ArrivedPage(announced: "m", at: position) {
                     isSent.wait()
                     return RecordPage(results: [.success("a")], marker: "m")
                 }
