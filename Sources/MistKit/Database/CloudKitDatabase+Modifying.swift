@@ -65,13 +65,19 @@ extension CloudKitDatabase {
         }
         var zone = zone
         if zone == nil { zone = try operations.commonZone() }
-        var prepared: [RecordOperation] = []
+        var prepared: [PreparedOperation] = []
         prepared.reserveCapacity(operations.count)
-        for operation in operations { prepared.append(try operation.prepared(forZone: zone)) }
+        for operation in operations {
+            prepared.append(
+                PreparedOperation(try operation.prepared(forZone: zone), isMeasured: operations.count > 1)
+            )
+        }
         let parts = prepared.partsForSending()
-        if atomic, parts.count > 1 { throw CloudKitError.tooLarge(atomic: prepared, maximumCount: Self.batchSize) }
+        if atomic, parts.count > 1 {
+            throw CloudKitError.tooLarge(atomicBatchOf: prepared.count, maximumCount: Self.batchSize)
+        }
         let requestZone = zone
-        let sender = BatchSender<RecordOperation, Record>(
+        let sender = BatchSender<PreparedOperation, Record>(
             items: prepared,
             service: service,
             parts: parts,
@@ -79,14 +85,14 @@ extension CloudKitDatabase {
             isSequential: prepared.refersBackwards(over: parts),
             progress: progress,
             lostReplies: lostWrites(inZone: requestZone),
-            about: { error, operation in error.about(operation.record.recordName) },
+            about: { error, item in error.about(item.operation.record.recordName) },
             send: { (batch, call) async throws(CloudKitError) in
                 let reply = try await call.reply(to: Operations.ModifyRecords.id) { client in
                     let response = try await client.modifyRecords(
                         path: path,
                         body: .json(
                             .init(
-                                operations: batch,
+                                operations: batch.map(\.encoded),
                                 zoneID: requestZone,
                                 atomic: atomic,
                                 desiredKeys: desiredKeys,
@@ -96,14 +102,14 @@ extension CloudKitDatabase {
                     ).ok
                     return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
                 }
-                return BatchResults.align(reply, with: batch.map(\.record.recordName))
+                return BatchResults.align(reply, with: batch.map(\.operation.record.recordName))
             }
         )
-        let results = zip(try await sender.results(), prepared).map { result, operation in
-            result.mapError { $0.naming(operation.record.fields.map { ($0.name, $0.value) }) }
+        let results = zip(try await sender.results(), prepared).map { result, item in
+            result.mapError { $0.naming(item.operation.record.fields.map { ($0.name, $0.value) }) }
         }
         service.connection.lastWriter.note(results)
-        return await withServerRecords(results, of: prepared, inZone: requestZone)
+        return await withServerRecords(results, of: prepared.map(\.operation), inZone: requestZone)
     }
 }
 

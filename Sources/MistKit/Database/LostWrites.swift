@@ -5,10 +5,11 @@
 #endif
 
 extension CloudKitDatabase {
-    /// What to do with writes whose reply was lost. The reasons stand with ``RetryPolicy``.
-    func lostWrites(inZone zone: ZoneID?) -> LostReplies<RecordOperation, Record> {
+    /// What to do with writes whose reply was lost. The reasons are in the documentation of ``RetryPolicy``.
+    func lostWrites(inZone zone: ZoneID?) -> LostReplies<PreparedOperation, Record> {
         LostReplies(
-            mayRepeat: { operation in
+            mayRepeat: { item in
+                let operation = item.operation
                 guard operation.record.recordName != nil else { return false }
                 switch operation.operationType {
                 // What a share is, its fields do not say, so a second one cannot be told from the first.
@@ -17,18 +18,19 @@ extension CloudKitDatabase {
                 default: return false
                 }
             },
-            looksFirst: { [.forceUpdate, .forceReplace].contains($0.operationType) },
-            mayMeanDone: { operation, error in
-                switch (operation.operationType, error.code) {
+            looksFirst: { [.forceUpdate, .forceReplace].contains($0.operation.operationType) },
+            mayMeanDone: { item, error in
+                switch (item.operation.operationType, error.code) {
                 case (_, .atomicError): true
                 case (.create, .exists), (.create, .conflict), (.update, .conflict), (.replace, .conflict): true
                 case (.delete, .notFound), (.forceDelete, .notFound): true
                 default: false
                 }
             },
-            done: { operations in
+            done: { items in
+                let operations = items.map(\.operation)
                 let names = operations.map { $0.record.recordName ?? "" }
-                // Where it cannot be found out, it counts as not done: the refusal of the second one stands.
+                // Where it cannot be found out, it counts as not done: the call fails with the refusal of the second one.
                 guard let records = try? await fetch(names, inZone: zone) else { return operations.map { _ in nil } }
                 return zip(operations, records).map { $0.done(accordingTo: $1) }
             }

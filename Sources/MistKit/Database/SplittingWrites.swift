@@ -1,26 +1,60 @@
 import StreamingJSON
 
-extension [RecordOperation] {
+/// An operation of a batch, and what is sent for it.
+struct PreparedOperation: Sendable {
+    let operation: RecordOperation
+    /// The operation, with what the record holds as JSON already; the operation itself where that was not needed.
+    private(set) var encoded: RecordOperation
+    /// The bytes that it takes in a request.
+    private(set) var size = 0
+
+    /// Prepares an operation.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation.
+    ///   - isMeasured: Whether its size matters. Then it is encoded here, and not a second time when it is sent.
+    init(_ operation: RecordOperation, isMeasured: Bool) {
+        self.operation = operation
+        encoded = operation
+        guard isMeasured else { return }
+        var content = operation.record
+        var record = Record(recordName: content.recordName, recordType: content.recordType)
+        record.recordChangeTag = content.recordChangeTag
+        content.recordType = nil
+        content.recordName = nil
+        content.recordChangeTag = nil
+        // One that cannot be encoded at all is found when it is sent.
+        guard let json = try? JSONRawValue(content) else { return }
+        record.spelledContent = json
+        encoded.record = record
+        size =
+            json.bytes.count + Self.envelopeSize + (record.recordName?.utf8.count ?? 0)
+            + (record.recordType?.utf8.count ?? 0)
+    }
+
+    /// More than the bytes of the other members and of what is around them.
+    private static let envelopeSize = 256
+}
+
+extension [PreparedOperation] {
     /// The bytes of JSON in one request. Apple's documentation of the framework advises 2 MB without assets; what web services take is
-    /// not documented. Some are left for what stands around the operations.
+    /// not documented. Some are left for what is around the operations.
     private static let maximumSize = 2_000_000 - 4096
 
-    /// The places of the operations that go together: as many as fit into a request by count and by size. One that is larger than a
-    /// request should be goes alone, and the service says what it thinks of it.
+    /// The ranges of the operations that go together: as many as fit into a request by count and by size. One that is larger than a
+    /// request should be goes alone, and the service decides.
     func partsForSending() -> [Range<Int>] {
         guard count > 1 else { return isEmpty ? [] : [0..<1] }
         var parts: [Range<Int>] = []
         var start = 0
         var size = 0
         for (index, operation) in enumerated() {
-            // One that cannot be written at all is found when it is sent.
-            let bytes = ((try? JSONWriter.bytes(of: operation))?.count ?? 0) + 1
-            if index > start, index - start == CloudKitDatabase.batchSize || size + bytes > Self.maximumSize {
+            if index > start, index - start == CloudKitDatabase.batchSize || size + operation.size > Self.maximumSize {
                 parts.append(start..<index)
                 start = index
                 size = 0
             }
-            size += bytes
+            size += operation.size
         }
         parts.append(start..<count)
         return parts
@@ -29,13 +63,13 @@ extension [RecordOperation] {
     /// Whether an operation refers to a record that an earlier request writes, so that the requests must be sent in order.
     func refersBackwards(over parts: [Range<Int>]) -> Bool {
         guard parts.count > 1 else { return false }
-        var places: [String: Int] = [:]
+        var requests: [String: Int] = [:]
         for (number, part) in parts.enumerated() {
-            for operation in self[part] {
-                if operation.record.refersTo(where: { places[$0].map { $0 < number } ?? false }) { return true }
+            for item in self[part] {
+                if item.operation.record.refersTo(where: { requests[$0].map { $0 < number } ?? false }) { return true }
             }
-            for operation in self[part] {
-                if let name = operation.record.recordName { places[name] = number }
+            for item in self[part] {
+                if let name = item.operation.record.recordName { requests[name] = number }
             }
         }
         return false
@@ -59,11 +93,11 @@ extension Record {
 
 extension CloudKitError {
     /// An atomic batch that does not fit into one request.
-    static func tooLarge(atomic operations: [RecordOperation], maximumCount: Int) -> CloudKitError {
+    static func tooLarge(atomicBatchOf count: Int, maximumCount: Int) -> CloudKitError {
         let problem =
-            operations.count > maximumCount
-            ? "has \(operations.count) operations, and a request takes \(maximumCount)"
-            : "of \(operations.count) operations is longer than the 2 MB that a request should have"
+            count > maximumCount
+            ? "has \(count) operations, and a request takes \(maximumCount)"
+            : "of \(count) operations is longer than the 2 MB that a request should have"
         return CloudKitError(
             code: .invalidArgument,
             message: """

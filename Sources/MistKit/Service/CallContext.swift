@@ -19,6 +19,9 @@ struct CallContext: Sendable {
     /// Whether a person may be asked to sign in.
     let allowsSignIn: Bool
 
+    /// Request bodies in the fewest bytes: in one line, with keys in any order.
+    private static let configuration = Configuration(jsonEncodingOptions: .withoutEscapingSlashes)
+
     /// Calls the generated client; whatever it throws becomes a ``CloudKitError``.
     func call<Output>(
         _ operation: String,
@@ -27,6 +30,7 @@ struct CallContext: Sendable {
     ) async throws(CloudKitError) -> Output {
         let client = Client(
             serverURL: connection.serverURL,
+            configuration: Self.configuration,
             transport: PipelineTransport(context: self),
             middlewares: outermost + connection.middlewares
         )
