@@ -25,18 +25,14 @@ struct Reply<Body> {
         origin = ResponseOrigin(operation: operation, requestUUID: requestUUID)
     }
 
-    fileprivate init(body: Body, origin: ResponseOrigin) {
+    init(_ body: Body, from origin: ResponseOrigin) {
         self.body = body
         self.origin = origin
-    }
-
-    func map<Other>(_ transform: (Body) -> Other) -> Reply<Other> {
-        Reply<Other>(body: transform(body), origin: origin)
     }
 }
 
 /// Which request an item's error is from.
-struct ResponseOrigin {
+struct ResponseOrigin: Sendable {
     var operation: String
     var requestUUID: String?
 }

@@ -125,9 +125,11 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await inBatches(of: recordNames) { (names, call) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await call.capturedReply(to: Operations.LookupRecords.id) { client in
-                try await client.lookupRecords(input).ok.headers.xAppleRequestUUID
-            }.read(TypedRecords<Model>.self).map(\.results)
+            let reply = try await call.unreadReply(to: Operations.LookupRecords.id) { client in
+                let response = try await client.lookupRecords(buffering: input).ok
+                return (response.body, response.headers.xAppleRequestUUID)
+            }
+            return Reply(try reply.read(TypedRecords<Model>.self).results, from: reply.origin)
         }
     }
 

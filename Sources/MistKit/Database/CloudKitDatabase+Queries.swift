@@ -1,5 +1,6 @@
 import CloudKitWebServices
 import OpenAPISwiftRuntime
+import StreamingJSON
 
 extension CloudKitDatabase {
     /// Finds the records that match a query, fetching page after page while you go through them.
@@ -38,14 +39,14 @@ extension CloudKitDatabase {
         startingAt marker: String? = nil
     ) -> RecordSequence<Record> {
         recordSequence(
+            Components.Schemas.QueryRecordsResponse.self,
             query.recordQuery,
             limit: query.limit,
             inZone: zone,
             zoneWide: zoneWide,
             desiredKeys: desiredKeys,
             pageSize: pageSize,
-            startingAt: marker,
-            read: Self.readRecords
+            startingAt: marker
         )
     }
 
@@ -87,6 +88,7 @@ extension CloudKitDatabase {
         startingAt marker: String? = nil
     ) -> RecordSequence<StoredRecord<Model>> {
         recordSequence(
+            TypedRecords<Model>.self,
             query.recordQuery,
             limit: query.limit,
             inZone: zone,
@@ -94,34 +96,20 @@ extension CloudKitDatabase {
             desiredKeys: desiredKeys,
             pageSize: pageSize,
             startingAt: marker
-        ) { (reply) throws(CloudKitError) in
-            let reply = try reply.read(TypedRecords<Model>.self)
-            return (reply.body.results(in: reply.origin), reply.body.continuationMarker)
-        }
+        )
     }
 
-    /// Reads a page of records without a type.
-    private static func readRecords(
-        _ reply: CapturedReply
-    ) throws(CloudKitError) -> ([Result<Record, CloudKitError>], marker: String?) {
-        let reply = try reply.read(Components.Schemas.QueryRecordsResponse.self)
-        return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
-    }
-
-    /// The records of a query, whose pages a closure reads.
-    private func recordSequence<Model: Sendable>(
+    /// The records of a query, read from the bytes of each page into a type.
+    private func recordSequence<Body: QueryPageBody>(
+        _ body: Body.Type,
         _ recordQuery: RecordQuery,
         limit: Int?,
         inZone zone: ZoneID?,
         zoneWide: Bool,
         desiredKeys: [String]?,
         pageSize: Int?,
-        startingAt marker: String?,
-        read:
-            @escaping @Sendable (CapturedReply) throws(CloudKitError) -> (
-                [Result<Model, CloudKitError>], marker: String?
-            )
-    ) -> RecordSequence<Model> {
+        startingAt marker: String?
+    ) -> RecordSequence<Body.Model> {
         RecordSequence(
             fetchPage: { (position) async throws(CloudKitError) in
                 if let pageSize, pageSize < 1 {
@@ -142,18 +130,14 @@ extension CloudKitDatabase {
                         )
                     )
                 )
-                let reply: CapturedReply
                 do throws(CloudKitError) {
-                    reply = try await service.begin().capturedReply(to: Operations.QueryRecords.id) { client in
-                        try await client.queryRecords(input).ok.headers.xAppleRequestUUID
+                    let reply = try await service.begin().unreadReply(to: Operations.QueryRecords.id) { client in
+                        let response = try await client.queryRecords(buffering: input).ok
+                        return (response.body, response.headers.xAppleRequestUUID)
                     }
+                    return ArrivedPage(reply, as: Body.self, at: position)
                 } catch {
                     throw error.naming(recordQuery.comparedFields).refusing(marker: position.marker)
-                }
-                return ArrivedPage(announced: whole(continuationMarker(atEdgeOf: reply.bytes)), at: position) {
-                    () throws(CloudKitError) in
-                    let (results, next) = try read(reply)
-                    return RecordPage(results: results, marker: whole(next))
                 }
             },
             startMarker: marker,
@@ -185,15 +169,15 @@ extension CloudKitDatabase {
         inZone zone: ZoneID? = nil,
         zoneWide: Bool = false
     ) async throws -> Int {
-        let records: RecordSequence<Record> = recordSequence(
+        let records = recordSequence(
+            Components.Schemas.QueryRecordsResponse.self,
             query.recordQuery,
             limit: query.limit,
             inZone: zone,
             zoneWide: zoneWide,
             desiredKeys: [],
             pageSize: nil,
-            startingAt: nil,
-            read: Self.readRecords
+            startingAt: nil
         )
         var count = 0
         for try await page in records.pages { count += page.results.count }
@@ -207,7 +191,44 @@ extension CloudKitDatabase {
     }
 }
 
-/// A marker that says something.
-private func whole(_ marker: String?) -> String? {
-    marker.flatMap { $0.isEmpty ? nil : $0 }
+/// The body of a page of a query, of whatever type its records are.
+protocol QueryPageBody: JSONReadable, SendableMetatype {
+    associatedtype Model: Sendable
+
+    var continuationMarker: String? { get }
+
+    /// The records, each with the item that failed in its place.
+    func results(in origin: ResponseOrigin) -> [Result<Model, CloudKitError>]
+}
+
+extension Components.Schemas.QueryRecordsResponse: QueryPageBody {
+    func results(in origin: ResponseOrigin) -> [Result<Record, CloudKitError>] {
+        (records ?? []).map { Result($0, in: origin) }
+    }
+}
+
+extension TypedRecords: QueryPageBody {}
+
+extension ArrivedPage {
+    /// A page of a query.
+    ///
+    /// - Parameters:
+    ///   - reply: The response.
+    ///   - body: What to read it as.
+    ///   - position: Where the page begins, and how many records are wanted.
+    init<Body: QueryPageBody>(
+        _ reply: UnreadReply,
+        as body: Body.Type,
+        at position: Position
+    ) where Page == RecordPage<Body.Model>, Position == RecordSequence<Body.Model>.Position {
+        self.init(announced: nonEmpty(continuationMarker(atEdgeOf: reply.bytes)), at: position) {
+            () throws(CloudKitError) in
+            let body = try reply.read(Body.self)
+            return RecordPage(results: body.results(in: reply.origin), marker: nonEmpty(body.continuationMarker))
+        }
+    }
+}
+
+private func nonEmpty(_ marker: String?) -> String? {
+    marker?.isEmpty == true ? nil : marker
 }

@@ -123,17 +123,19 @@ extension CloudKitService {
     /// - Throws: A ``CloudKitError``.
     public func registerDeviceToken(_ token: DeviceToken) async throws {
         // The reply may have no body, and nothing of it is needed.
-        _ = try await begin().capturedReply(to: Operations.RegisterDeviceToken.id) { client in
+        _ = try await call(Operations.RegisterDeviceToken.id) { client in
             try await client.registerDeviceToken(
-                path: .init(version: "1", container: containerIdentifier, environment: environment),
-                body: .json(
-                    .init(
-                        apnsEnvironment: token.apnsEnvironment.rawValue,
-                        apnsToken: token.token,
-                        clientId: token.clientID
+                buffering: .init(
+                    path: .init(version: "1", container: containerIdentifier, environment: environment),
+                    body: .json(
+                        .init(
+                            apnsEnvironment: token.apnsEnvironment.rawValue,
+                            apnsToken: token.token,
+                            clientId: token.clientID
+                        )
                     )
                 )
-            ).ok.headers.xAppleRequestUUID
+            ).ok
         }
     }
 

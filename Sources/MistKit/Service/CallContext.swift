@@ -1,6 +1,7 @@
 import CloudKitWebServices
 import HTTPTypes
 import OpenAPISwiftRuntime
+import StreamingJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -25,14 +26,13 @@ struct CallContext: Sendable {
     /// Calls the generated client; whatever it throws becomes a ``CloudKitError``.
     func call<Output>(
         _ operation: String,
-        through outermost: [any ClientMiddleware] = [],
         _ body: (Client) async throws -> Output
     ) async throws(CloudKitError) -> Output {
         let client = Client(
             serverURL: connection.serverURL,
             configuration: Self.configuration,
             transport: PipelineTransport(context: self),
-            middlewares: outermost + connection.middlewares
+            middlewares: connection.middlewares
         )
         do {
             return try await body(client)
@@ -56,6 +56,46 @@ struct CallContext: Sendable {
     ) async throws(CloudKitError) -> Reply<Body> {
         let (body, requestUUID) = try await call(operation, body)
         return Reply(body, operation: operation, requestUUID: requestUUID)
+    }
+
+    /// Calls the generated client, and leaves the body to be read later.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation's name.
+    ///   - body: Calls the client, and returns the body with the request's uuid.
+    /// - Returns: The response.
+    /// - Throws: What the client throws, as a ``CloudKitError``.
+    func unreadReply(
+        to operation: String,
+        _ body: (Client) async throws -> (BufferedBody, requestUUID: String?)
+    ) async throws(CloudKitError) -> UnreadReply {
+        let (body, requestUUID) = try await call(operation, body)
+        return UnreadReply(
+            bytes: body.bytes,
+            origin: ResponseOrigin(operation: operation, requestUUID: requestUUID)
+        )
+    }
+}
+
+/// A response whose body has come and is not read yet.
+struct UnreadReply: Sendable {
+    let bytes: ArraySlice<UInt8>
+    let origin: ResponseOrigin
+
+    /// Reads the body.
+    ///
+    /// - Parameter type: What to read it as.
+    /// - Returns: The body.
+    /// - Throws: An error of code `decoding` where the body is not such a value.
+    func read<Body: JSONReadable>(_ type: Body.Type) throws(CloudKitError) -> Body {
+        do {
+            return try JSONReader.read(Body.self, from: bytes)
+        } catch {
+            var failure = CloudKitError(error, operation: origin.operation)
+            failure.httpStatus = .ok
+            failure.requestUUID = origin.requestUUID
+            throw failure
+        }
     }
 }
 
