@@ -27,6 +27,7 @@ struct Benchmarks {
         }
         try await write(rounds: rounds)
         for call in try await measureWholeCalls(rounds: rounds) { call.report() }
+        try await measurePagesAhead(rounds: rounds)
         let trees = try await measureTrees(of: synthetic, rounds: rounds)
         report("Without types: synthetic page, compact", trees, records: 200, bytes: synthetic.count)
     }
