@@ -107,7 +107,6 @@ public import StreamingJSON
 /// ### Reading and writing
 /// - ``init(fields:)``
 /// - ``write(fields:)``
-/// - ``readItems(from:)``
 public protocol CloudKitRecord: Sendable {
     /// The type's fields, one property for each, named like the properties of the record.
     associatedtype Fields: RecordFieldSet
@@ -140,7 +139,7 @@ public protocol CloudKitRecord: Sendable {
     /// - Parameter reader: In front of the list.
     /// - Returns: The records.
     /// - Throws: A `JSONError` where the response is not JSON.
-    static func readItems(from reader: inout JSONReader) throws(JSONError) -> TypedItems<Self>
+    static func _readItems(from reader: inout JSONReader) throws(JSONError) -> _TypedItems<Self>
 }
 
 extension CloudKitRecord {

@@ -1,8 +1,8 @@
 import CloudKitWebServices
 public import StreamingJSON
 
-/// The records of a response, read straight into models: what ``CloudKitRecord/readItems(from:)`` gives.
-public struct TypedItems<Model: CloudKitRecord>: Sendable {
+/// The records of a response, read straight into models: what ``CloudKitRecord/_readItems(from:)`` gives.
+public struct _TypedItems<Model: CloudKitRecord>: Sendable {
     /// The items, each a record or why there is none.
     @usableFromInline var results: [Result<StoredRecord<Model>, CloudKitError>] = []
     /// Where those stand that failed. Their errors do not know yet which request they are from.
@@ -142,14 +142,14 @@ extension JSONError {
 }
 
 extension CloudKitRecord {
-    /// Reads the records of a response, as ``CloudKitRecord/readItems(from:)-swift.type.method`` says.
+    /// Reads the records of a response, as ``CloudKitRecord/_readItems(from:)-swift.type.method`` says.
     ///
     /// - Parameter reader: In front of the list.
     /// - Returns: The records.
     /// - Throws: A `JSONError` where the response is not JSON.
     @inlinable
-    public static func readItems(from reader: inout JSONReader) throws(JSONError) -> TypedItems<Self> {
-        try TypedItems(json: &reader)
+    public static func _readItems(from reader: inout JSONReader) throws(JSONError) -> _TypedItems<Self> {
+        try _TypedItems(json: &reader)
     }
 }
 
@@ -157,7 +157,7 @@ extension CloudKitRecord {
 struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
     private static var keys: JSONKeys { recordsKeys }
 
-    private var items: TypedItems<Model>?
+    private var items: _TypedItems<Model>?
     private(set) var continuationMarker: String?
 
     /// The records, each with the item that failed in its place, which does not know yet which request it is from.
@@ -172,7 +172,7 @@ struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
         try reader.beginObject()
         while let key = try reader.nextKey(in: Self.keys) {
             switch key {
-            case 0: items = try reader.readNullIfPresent() ? nil : try Model.readItems(from: &reader)
+            case 0: items = try reader.readNullIfPresent() ? nil : try Model._readItems(from: &reader)
             case 1: continuationMarker = try reader.readNullIfPresent() ? nil : try reader.readString()
             default: try reader.skipValue()
             }
