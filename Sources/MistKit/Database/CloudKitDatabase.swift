@@ -19,8 +19,8 @@ import CloudKitWebServices
 /// ## Change tags
 ///
 /// A record that was fetched carries a change tag. `update`, `replace` and `delete` send it, and the service refuses them
-/// with ``CloudKitError/Code-swift.struct/conflict`` when somebody else changed the record meanwhile. The forms with
-/// `force` in their names do not care, and overwrite what others wrote.
+/// with ``CloudKitError/Code-swift.struct/conflict`` when another client changed the record meanwhile. The forms with
+/// `force` in their names do not compare it, and overwrite what others wrote.
 ///
 /// Each change gives the record a new change tag. `update(&record)` puts it into the record.
 ///
@@ -159,7 +159,7 @@ public struct CloudKitDatabase: Sendable {
     /// ``numbersAsStrings`` as requests have it: only `true` is sent.
     var numbersAsStringsOption: Bool? { numbersAsStrings ? true : nil }
 
-    /// What stands in the path of every operation on this database.
+    /// The path parameters of every operation on this database.
     var path: DatabasePath { service.path(to: scope) }
 
     /// How many items the service takes and gives at most in one request. Apple's page of limits.

@@ -13,7 +13,7 @@ import OpenAPISwiftRuntime
 /// do {
 ///     try await database.update(note)
 /// } catch let error as CloudKitError where error.code == .conflict {
-///     // Somebody else changed the record since it was fetched: fetch it again, merge, update.
+///     // Another client changed the record since it was fetched: fetch it again, merge, update.
 /// }
 /// ```
 ///

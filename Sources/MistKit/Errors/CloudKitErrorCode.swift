@@ -156,7 +156,7 @@ extension CloudKitError {
         public static let signing = Self(.signing)
         /// A ``TokenStorage`` could not be read or written.
         public static let tokenStorage = Self(.tokenStorage)
-        /// A person was asked to sign in and did not: the page was closed or refused, or nobody came in time.
+        /// A person was asked to sign in and did not: the page was closed or refused, or the time ran out.
         public static let signInFailed = Self(.signInFailed)
         /// No answer: the connection failed, or was lost before the whole response came.
         ///

@@ -213,15 +213,15 @@ public struct QueryDistance: Hashable, Sendable {
     /// The distance in metres.
     public var metres: Double
 
-    /// So many metres.
+    /// A distance in metres.
     ///
-    /// - Parameter metres: The number.
+    /// - Parameter metres: The number of metres.
     /// - Returns: The distance.
     public static func metres(_ metres: Double) -> QueryDistance { QueryDistance(metres: metres) }
 
-    /// So many kilometres.
+    /// A distance in kilometres.
     ///
-    /// - Parameter kilometres: The number.
+    /// - Parameter kilometres: The number of kilometres.
     /// - Returns: The distance.
     public static func kilometres(_ kilometres: Double) -> QueryDistance { QueryDistance(metres: kilometres * 1000) }
 }

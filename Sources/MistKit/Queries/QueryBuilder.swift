@@ -30,7 +30,7 @@ public enum QueryBuilder<Model> {
     /// What the other branch gives.
     public static func buildEither(second parts: Parts) -> Parts { parts }
 
-    /// What stands behind `if #available`.
+    /// What an `if #available` gives.
     public static func buildLimitedAvailability(_ parts: Parts) -> Parts { parts }
 }
 

@@ -116,7 +116,7 @@ extension CloudKitDatabase {
     ///   part no longer, and their shared database loses what they saw.
     /// - Returns: The share as the service has it now, with its new change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where it was changed meanwhile, also
-    ///   by somebody who accepted: fetch it again; ``CloudKitError/Code-swift.struct/accessDenied`` for a participant,
+    ///   by a participant who accepted: fetch it again; ``CloudKitError/Code-swift.struct/accessDenied`` for a participant,
     ///   as the owner alone may do this.
     @discardableResult
     public func update(_ share: Share) async throws -> Share {
@@ -134,7 +134,7 @@ extension CloudKitDatabase {
         return updated
     }
 
-    /// Ends a share of one's own: the records stay, and **nobody else sees them any more**.
+    /// Ends a share of one's own: the records stay, and **the participants no longer see them**.
     ///
     /// ```swift
     /// try await service.privateDatabase.stopSharing(share)
@@ -144,7 +144,7 @@ extension CloudKitDatabase {
     ///
     /// - Parameter share: The share. Its change tag does not matter.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the
-    ///   private one: somebody else's share is left with ``leave(_:)``.
+    ///   private one: another user's share is left with ``leave(_:)``.
     public func stopSharing(_ share: Share) async throws {
         guard scope == .private else {
             throw CloudKitError.invalidArgument(
@@ -154,7 +154,7 @@ extension CloudKitDatabase {
         try await deleteShare(share)
     }
 
-    /// Takes the caller out of somebody else's share: its records, and the zone if there is nothing else to see in it,
+    /// Takes the caller out of another user's share: its records, and the zone if there is nothing else to see in it,
     /// vanish from the shared database.
     ///
     /// ```swift

@@ -2,7 +2,7 @@ import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 extension CloudKitService {
-    /// Asks what stands behind a link: the share, whose it is, and what the caller may do there.
+    /// Asks what a link leads to: the share, whose it is, and what the caller may do there.
     ///
     /// ```swift
     /// let metadata = try await service.resolve(ShareLink(url))
@@ -21,7 +21,7 @@ extension CloudKitService {
     /// - Returns: What the caller may know. Where the invitation went to an address that is not known to be the caller's,
     ///   that is `potentialMatchList` alone.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a link of no share,
-    ///   ``CloudKitError/Code-swift.struct/accessDenied`` for somebody who is not invited,
+    ///   ``CloudKitError/Code-swift.struct/accessDenied`` for a user who is not invited,
     ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, where nobody is
     ///   signed in.
     public func resolve(
@@ -36,7 +36,7 @@ extension CloudKitService {
         )[0].get()
     }
 
-    /// Asks what stands behind links.
+    /// Asks what links lead to.
     ///
     /// - Parameters:
     ///   - links: The links, as many as you like.

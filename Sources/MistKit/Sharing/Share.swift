@@ -144,7 +144,7 @@ public struct Share: Hashable, Sendable {
     /// The link to give to people, such as `https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw`.
     public var url: URL? { link?.url }
 
-    /// Invites somebody; ``CloudKitDatabase/update(_:)-(Share)`` brings it to the service. Somebody who takes part already gets
+    /// Invites a person; ``CloudKitDatabase/update(_:)-(Share)`` brings it to the service. A person who takes part already gets
     /// the permission.
     ///
     /// - Parameters:
@@ -187,7 +187,7 @@ extension Share {
     /// - Parameter metadata: What ``CloudKitService/resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
     ///   or ``CloudKitService/accept(_:)-(ShareLink)`` gave.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the service told
-    ///   nothing of the share, as the caller may be somebody else than the one who was invited.
+    ///   nothing of the share, as the caller may be another user than the one who was invited.
     public init(_ metadata: ShareMetadata) throws {
         guard let record = metadata.share else {
             throw CloudKitError.invalidArgument(

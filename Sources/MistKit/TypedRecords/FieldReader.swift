@@ -18,7 +18,7 @@ import StreamingJSON
 /// }
 /// ```
 ///
-/// Behind it is the JSON of a response, read as it stands there, or the fields of a `Record`. What the type has no field for is
+/// Behind it is the JSON of a response, read where it is, or the fields of a `Record`. What the type has no field for is
 /// kept aside, so that saving the record loses nothing.
 public struct FieldReader: ~Copyable {
     /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.
@@ -127,7 +127,7 @@ public struct FieldReader: ~Copyable {
         return value.isNull ? nil : value
     }
 
-    /// The value of the field, whatever shape it stands there in; `nil` for a null.
+    /// The value of the field, in whatever shape it came; `nil` for a null.
     @usableFromInline
     mutating func anyValue<Value: FieldStorable>() throws(FieldError) -> Value? {
         guard let value = try readFieldValue() else { return nil }
@@ -136,7 +136,7 @@ public struct FieldReader: ~Copyable {
 
     /// The value of the field; `nil` for a null.
     ///
-    /// Where the field stands there in the usual shape `read` reads it; else that gives `nil`, with nothing read.
+    /// Where the field came in the usual shape, `read` reads it; else that gives `nil`, with nothing read.
     @inline(__always)
     mutating func value<Value: FieldStorable>(
         _ read: (inout JSONReader) throws(JSONError) -> Value?
@@ -145,7 +145,7 @@ public struct FieldReader: ~Copyable {
         return try anyValue()
     }
 
-    /// The value of the field if it stands there in the usual shape; `nil`, with nothing read, if not.
+    /// The value of the field if it came in the usual shape; `nil`, with nothing read, if not.
     @inline(__always)
     private mutating func readPlain<Value>(
         _ read: (inout JSONReader) throws(JSONError) -> Value?
@@ -158,7 +158,7 @@ public struct FieldReader: ~Copyable {
         }
     }
 
-    /// The whole number of the field if it stands there in the usual shape; `nil`, with nothing read, if not.
+    /// The whole number of the field if it came in the usual shape; `nil`, with nothing read, if not.
     @usableFromInline
     mutating func readPlainInt64() throws(FieldError) -> Int64? {
         try readPlain(FieldValue.plainInt64)

@@ -85,7 +85,7 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         self.content = content
     }
 
-    /// Sees to it that the content is nobody else's, and not the record that the service has.
+    /// Makes the content unique to this value, and no longer the record that the service has.
     private mutating func prepareToChange() {
         if content.isSaved || !isKnownUniquelyReferenced(&content) {
             content = Content(record: content.record, model: content.model, isSaved: false, saved: saved)

@@ -13,9 +13,9 @@ extension CloudKitService {
     ///
     /// - Parameter lookup: Whom to look for.
     /// - Returns: The person's user record name, and their name.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for somebody who does not use the
-    ///   app's container, or does not allow the app to find them; nobody can tell which.
-    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` where nobody is signed in,
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a person who does not use the
+    ///   app's container, or does not allow the app to find them; the service does not tell which.
+    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` where no user is signed in,
     ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
     public func discoverUser(_ lookup: LookupInfo) async throws -> UserIdentity {
         try await discoverUsers([lookup])[0].get()
