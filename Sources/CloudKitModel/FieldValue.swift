@@ -277,3 +277,43 @@ extension FieldValue {
         if case .unknown(_, let value) = plain, (try? value.read([JSONValue].self))?.isEmpty == true { [] } else { nil }
     }
 }
+
+// MARK: Lists and their elements
+
+extension FieldValue {
+    /// A list of values of one type.
+    ///
+    /// - Parameters:
+    ///   - values: The elements.
+    ///   - type: Their type, such as `STRING`; elements of other types are left out.
+    /// - Returns: The list; `nil` for types that have no lists.
+    package static func list(_ values: [FieldValue], of type: FieldType) -> FieldValue? {
+        switch type {
+        case .string: .stringList(values.compactMap(\.stringValue))
+        case .int64: .int64List(values.compactMap(\.int64Value))
+        case .double: .doubleList(values.compactMap(\.doubleValue))
+        case .timestamp: .timestampList(values.compactMap(\.timestampValue))
+        case .bytes: .bytesList(values.compactMap(\.bytesValue))
+        case .reference: .referenceList(values.compactMap(\.referenceValue))
+        case .asset: .assetList(values.compactMap(\.assetValue))
+        case .location: .locationList(values.compactMap(\.locationValue))
+        default: nil
+        }
+    }
+
+    /// The elements of a list; `nil` when this is none.
+    package var elements: [FieldValue]? {
+        switch plain {
+        case .stringList(let values): values.map(FieldValue.string)
+        case .int64List(let values): values.map(FieldValue.int64)
+        case .doubleList(let values): values.map(FieldValue.double)
+        case .timestampList(let values): values.map(FieldValue.timestamp)
+        case .bytesList(let values): values.map(FieldValue.bytes)
+        case .referenceList(let values): values.map(FieldValue.reference)
+        case .assetList(let values): values.map(FieldValue.asset)
+        case .locationList(let values): values.map(FieldValue.location)
+        // An empty list of no known type.
+        default: stringListValue.map { _ in [] }
+        }
+    }
+}

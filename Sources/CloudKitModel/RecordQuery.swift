@@ -110,55 +110,95 @@ public struct QueryFilter: Hashable, Sendable {
         }
 
         /// `EQUALS`
-        public static let equals: Comparator = "EQUALS"
+        public static let equals = Comparator(.equals)
         /// `NOT_EQUALS`
-        public static let notEquals: Comparator = "NOT_EQUALS"
+        public static let notEquals = Comparator(.notEquals)
         /// `LESS_THAN`
-        public static let lessThan: Comparator = "LESS_THAN"
+        public static let lessThan = Comparator(.lessThan)
         /// `LESS_THAN_OR_EQUALS`
-        public static let lessThanOrEquals: Comparator = "LESS_THAN_OR_EQUALS"
+        public static let lessThanOrEquals = Comparator(.lessThanOrEquals)
         /// `GREATER_THAN`
-        public static let greaterThan: Comparator = "GREATER_THAN"
+        public static let greaterThan = Comparator(.greaterThan)
         /// `GREATER_THAN_OR_EQUALS`
-        public static let greaterThanOrEquals: Comparator = "GREATER_THAN_OR_EQUALS"
+        public static let greaterThanOrEquals = Comparator(.greaterThanOrEquals)
         /// `NEAR`: the place lies within ``QueryFilter/distance`` of the value.
-        public static let near: Comparator = "NEAR"
+        public static let near = Comparator(.near)
         /// `CONTAINS_ALL_TOKENS`: the text has all words of the value.
-        public static let containsAllTokens: Comparator = "CONTAINS_ALL_TOKENS"
+        public static let containsAllTokens = Comparator(.containsAllTokens)
         /// `CONTAINS_ANY_TOKENS`: the text has one of the words of the value.
-        public static let containsAnyTokens: Comparator = "CONTAINS_ANY_TOKENS"
+        public static let containsAnyTokens = Comparator(.containsAnyTokens)
         /// `IN`: the field is one of the list.
-        public static let `in`: Comparator = "IN"
+        public static let `in` = Comparator(.in)
         /// `NOT_IN`: the field is none of the list.
-        public static let notIn: Comparator = "NOT_IN"
+        public static let notIn = Comparator(.notIn)
         /// `LIST_CONTAINS`: the list field has the value.
-        public static let listContains: Comparator = "LIST_CONTAINS"
+        public static let listContains = Comparator(.listContains)
         /// `NOT_LIST_CONTAINS`: the list field does not have the value.
-        public static let notListContains: Comparator = "NOT_LIST_CONTAINS"
+        public static let notListContains = Comparator(.notListContains)
         /// `LIST_CONTAINS_ANY`: the list field has one of the values.
-        public static let listContainsAny: Comparator = "LIST_CONTAINS_ANY"
+        public static let listContainsAny = Comparator(.listContainsAny)
         /// `NOT_LIST_CONTAINS_ANY`: the list field has none of the values.
-        public static let notListContainsAny: Comparator = "NOT_LIST_CONTAINS_ANY"
+        public static let notListContainsAny = Comparator(.notListContainsAny)
         /// `LIST_CONTAINS_ALL`: the list field has all the values.
-        public static let listContainsAll: Comparator = "LIST_CONTAINS_ALL"
+        public static let listContainsAll = Comparator(.listContainsAll)
         /// `NOT_LIST_CONTAINS_ALL`: the list field lacks one of the values.
-        public static let notListContainsAll: Comparator = "NOT_LIST_CONTAINS_ALL"
+        public static let notListContainsAll = Comparator(.notListContainsAll)
         /// `BEGINS_WITH`: the string begins with the value.
-        public static let beginsWith: Comparator = "BEGINS_WITH"
+        public static let beginsWith = Comparator(.beginsWith)
         /// `NOT_BEGINS_WITH`: the string does not begin with the value.
-        public static let notBeginsWith: Comparator = "NOT_BEGINS_WITH"
+        public static let notBeginsWith = Comparator(.notBeginsWith)
         /// `LIST_MEMBER_BEGINS_WITH`: a string of the list begins with the value.
-        public static let listMemberBeginsWith: Comparator = "LIST_MEMBER_BEGINS_WITH"
+        public static let listMemberBeginsWith = Comparator(.listMemberBeginsWith)
         /// `NOT_LIST_MEMBER_BEGINS_WITH`: no string of the list begins with the value.
-        public static let notListMemberBeginsWith: Comparator = "NOT_LIST_MEMBER_BEGINS_WITH"
+        public static let notListMemberBeginsWith = Comparator(.notListMemberBeginsWith)
 
         /// The 21 comparators of the protocol.
-        public static let all: [Comparator] = [
-            .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .near,
-            .containsAllTokens, .containsAnyTokens, .in, .notIn, .listContains, .notListContains, .listContainsAny,
-            .notListContainsAny, .listContainsAll, .notListContainsAll, .beginsWith, .notBeginsWith,
-            .listMemberBeginsWith, .notListMemberBeginsWith,
-        ]
+        public static let all = Known.allCases.map { Comparator($0) }
+
+        /// The comparators of the protocol as an enumeration: a `switch` over them is complete.
+        public enum Known: String, CaseIterable, Sendable {
+            case equals = "EQUALS"
+            case notEquals = "NOT_EQUALS"
+            case lessThan = "LESS_THAN"
+            case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
+            case greaterThan = "GREATER_THAN"
+            case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+            case near = "NEAR"
+            case containsAllTokens = "CONTAINS_ALL_TOKENS"
+            case containsAnyTokens = "CONTAINS_ANY_TOKENS"
+            case `in` = "IN"
+            case notIn = "NOT_IN"
+            case listContains = "LIST_CONTAINS"
+            case notListContains = "NOT_LIST_CONTAINS"
+            case listContainsAny = "LIST_CONTAINS_ANY"
+            case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
+            case listContainsAll = "LIST_CONTAINS_ALL"
+            case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
+            case beginsWith = "BEGINS_WITH"
+            case notBeginsWith = "NOT_BEGINS_WITH"
+            case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
+            case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+
+            /// Whether the value is a list of the values to compare with.
+            public var takesList: Bool {
+                switch self {
+                case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll: true
+                case .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .near,
+                    .containsAllTokens, .containsAnyTokens, .listContains, .notListContains, .beginsWith,
+                    .notBeginsWith,
+                    .listMemberBeginsWith, .notListMemberBeginsWith:
+                    false
+                }
+            }
+        }
+
+        /// Which comparator of the protocol it is; `nil` for one that this version does not know.
+        public var known: Known? { Known(rawValue: rawValue) }
+
+        /// Makes a comparator of the protocol.
+        public init(_ known: Known) {
+            rawValue = known.rawValue
+        }
     }
 
     /// How the field is compared.

@@ -95,26 +95,6 @@ extension IndexValue {
     /// How much of a text or of bytes the index holds, in bytes. Longer values are told apart when the record is read.
     static let prefixLength = 1000
 
-    /// The index values of a field's value: one for a scalar, one for each different element of a list, none for what has
-    /// no order (assets, locations, encrypted values).
-    static func values(of value: FieldValue) -> [IndexValue] {
-        switch value {
-        case .string(let text): [.text(prefix(text))]
-        case .int64(let number): [.integer(number)]
-        case .double(let number): [.real(number)]
-        case .timestamp(let date): [milliseconds(date)]
-        case .bytes(let data): [.bytes(Array(data.prefix(prefixLength)))]
-        case .reference(let reference): [.text(prefix(reference.recordName))]
-        case .stringList(let list): unique(list.map { .text(prefix($0)) })
-        case .int64List(let list): unique(list.map { .integer($0) })
-        case .doubleList(let list): unique(list.map { .real($0) })
-        case .timestampList(let list): unique(list.map(milliseconds))
-        case .bytesList(let list): unique(list.map { .bytes(Array($0.prefix(prefixLength))) })
-        case .referenceList(let list): unique(list.map { .text(prefix($0.recordName)) })
-        case .asset, .location, .assetList, .locationList, .null, .encrypted, .unknown, .verbatim: []
-        }
-    }
-
     /// Stands for the lack of a value, before all values.
     static let absent = IndexValue.real(-.infinity)
 
@@ -138,7 +118,7 @@ extension IndexValue {
         .integer(date.milliseconds)
     }
 
-    private static func unique(_ values: [IndexValue]) -> [IndexValue] {
+    static func unique(_ values: [IndexValue]) -> [IndexValue] {
         var seen = Set<IndexValue>()
         return values.filter { seen.insert($0).inserted }
     }

@@ -6,7 +6,7 @@ import Foundation
 /// Whether a record is in a query's result, ``matches(_:)`` alone decides. The index only narrows down which records are
 /// looked at.
 struct QueryCondition {
-    typealias Comparator = QueryFilter.Comparator
+    typealias Comparator = QueryFilter.Comparator.Known
 
     private enum Test {
         case equals([FieldValue])
@@ -31,9 +31,8 @@ struct QueryCondition {
         configuration: EmulatorConfiguration
     ) throws(EmulatorError) {
         unsettled = configuration.unsettled
-        let comparator = filter.comparator
         // Observed live for the type.
-        guard Comparator.all.contains(comparator), filter.fieldValue.unusualType?.isKnown != false else {
+        guard let comparator = filter.comparator.known, filter.fieldValue.unusualType?.isKnown != false else {
             throw .badRequest("BadRequestException: Unexpected input")
         }
         isNegated = comparator.rawValue.hasPrefix("NOT_")
@@ -87,7 +86,7 @@ struct QueryCondition {
             }
             guard location.isOnEarth else { throw .badRequest("Invalid value, expected type LOCATION.") }
             test = .near(location, metres: metres)
-        default:
+        case .containsAllTokens, .containsAnyTokens:
             test = .containsTokens(try Self.tokens(value), all: comparator == .containsAllTokens)
         }
     }
@@ -106,7 +105,8 @@ struct QueryCondition {
             return kind == FieldKind(.string, isList: true)
         case .near:
             return kind == FieldKind(.location)
-        default:
+        case .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll,
+            .notListContainsAll:
             return kind.isList && kind.base != .asset && kind.base != .location
         }
     }
@@ -137,17 +137,7 @@ extension QueryCondition {
         _ kind: FieldKind,
         limit: Int
     ) throws(EmulatorError) -> [FieldValue] {
-        let elements: [FieldValue]
-        switch value {
-        case .stringList(let list): elements = list.map { .string($0) }
-        case .int64List(let list): elements = list.map { .int64($0) }
-        case .doubleList(let list): elements = list.map { .double($0) }
-        case .timestampList(let list): elements = list.map { .timestamp($0) }
-        case .bytesList(let list): elements = list.map { .bytes($0) }
-        case .referenceList(let list): elements = list.map { .reference($0) }
-        case .unknown where value.stringListValue != nil: elements = []
-        default: throw .badRequest("BadRequestException: Unexpected input")
-        }
+        guard let elements = value.elements else { throw .badRequest("BadRequestException: Unexpected input") }
         guard elements.count <= limit else {
             throw .badRequest("a filter compares with at most \(limit) values, not \(elements.count)")
         }
@@ -214,7 +204,7 @@ extension QueryCondition {
             guard let words = value.stringValue.map(textTokens(in:)) else { return false }
             return all ? words.isSuperset(of: tokens) : !words.isDisjoint(with: tokens)
         case .listContains(let wanted, let all):
-            let elements = Self.elements(of: value)
+            let elements = value.elements ?? []
             func isMember(_ wanted: FieldValue) -> Bool { elements.contains { Self.areEqual($0, wanted) } }
             return all ? wanted.allSatisfy(isMember) : wanted.contains(where: isMember)
         case .listMemberBeginsWith(let prefix):
@@ -234,18 +224,6 @@ extension QueryCondition {
         }
         guard let left = IndexValue.whole(left), let right = IndexValue.whole(right) else { return false }
         return left == right
-    }
-
-    private static func elements(of value: FieldValue) -> [FieldValue] {
-        switch value {
-        case .stringList(let list): list.map { .string($0) }
-        case .int64List(let list): list.map { .int64($0) }
-        case .doubleList(let list): list.map { .double($0) }
-        case .timestampList(let list): list.map { .timestamp($0) }
-        case .bytesList(let list): list.map { .bytes($0) }
-        case .referenceList(let list): list.map { .reference($0) }
-        default: []
-        }
     }
 
     private func begins(_ text: String, with prefix: String) -> Bool {

@@ -162,3 +162,38 @@ extension FieldValue {
         }
     }
 }
+
+extension FieldValue {
+    /// What the value counts towards the limit of 1 MB: values, not their spelling in JSON.
+    var sizeWithoutAssets: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .bytes(let data): data.count
+        case .int64, .double, .timestamp: 8
+        case .location: 64
+        case .reference(let reference): reference.recordName.utf8.count
+        case .stringList, .bytesList, .referenceList, .int64List, .doubleList, .timestampList, .locationList:
+            (elements ?? []).reduce(0) { $0 + $1.sizeWithoutAssets }
+        case .unknown(_, let json): json.bytes.count
+        case .asset, .assetList, .null, .encrypted, .verbatim: 0
+        }
+    }
+}
+
+extension IndexValue {
+    /// The index values of a field's value: one for a scalar, one for each different element of a list, none for what has
+    /// no order (assets, locations, encrypted values).
+    static func values(of value: FieldValue) -> [IndexValue] {
+        switch value {
+        case .string(let text): [.text(prefix(text))]
+        case .int64(let number): [.integer(number)]
+        case .double(let number): [.real(number)]
+        case .timestamp(let date): [milliseconds(date)]
+        case .bytes(let data): [.bytes(Array(data.prefix(prefixLength)))]
+        case .reference(let reference): [.text(prefix(reference.recordName))]
+        case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList:
+            unique((value.elements ?? []).flatMap(values(of:)))
+        case .asset, .location, .assetList, .locationList, .null, .encrypted, .unknown, .verbatim: []
+        }
+    }
+}

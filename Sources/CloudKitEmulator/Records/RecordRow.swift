@@ -139,26 +139,7 @@ private final class IdentityNames {
 extension Record {
     /// The size that the limit of 1 MB is about: names and values, not their spelling in JSON.
     var sizeWithoutAssets: Int {
-        fields.reduce(0) { $0 + $1.name.utf8.count + Self.size(of: $1.value.plain) }
-    }
-
-    private static func size(of value: FieldValue) -> Int {
-        switch value {
-        case .string(let text): text.utf8.count
-        case .bytes(let data): data.count
-        case .int64, .double, .timestamp: 8
-        case .location: 64
-        case .reference(let reference): reference.recordName.utf8.count
-        case .stringList(let list): list.reduce(0) { $0 + $1.utf8.count }
-        case .bytesList(let list): list.reduce(0) { $0 + $1.count }
-        case .referenceList(let list): list.reduce(0) { $0 + $1.recordName.utf8.count }
-        case .int64List(let list): 8 * list.count
-        case .doubleList(let list): 8 * list.count
-        case .timestampList(let list): 8 * list.count
-        case .locationList(let list): 64 * list.count
-        case .unknown(_, let json): json.bytes.count
-        case .asset, .assetList, .null, .encrypted, .verbatim: 0
-        }
+        fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.plain.sizeWithoutAssets }
     }
 }
 

@@ -75,11 +75,8 @@ extension CloudKitRecord {
 
 extension FieldValue {
     func asset(at index: Int) -> Asset? {
-        switch plain {
-        case .asset(let asset): index == 0 ? asset : nil
-        case .assetList(let assets): assets.indices.contains(index) ? assets[index] : nil
-        default: nil
-        }
+        let assets = assetListValue ?? assetValue.map { [$0] } ?? []
+        return assets.indices.contains(index) ? assets[index] : nil
     }
 }
 

@@ -100,21 +100,17 @@ extension Record {
 extension FieldValue {
     /// Whether this is what the service makes of a value: it adds zones to references, and addresses to assets.
     fileprivate func isSaved(_ sent: FieldValue) -> Bool {
-        switch (self, sent) {
-        case (.reference(let mine), .reference(let other)): mine.isSaved(other)
-        case (.referenceList(let mine), .referenceList(let others)):
-            mine.count == others.count && zip(mine, others).allSatisfy { $0.isSaved($1) }
-        case (.asset(let mine), .asset(let other)): mine.isSaved(other)
-        case (.assetList(let mine), .assetList(let others)):
-            mine.count == others.count && zip(mine, others).allSatisfy { $0.isSaved($1) }
-        case (.timestamp(let mine), .timestamp(let other)):
-            // Whole milliseconds on the wire.
-            abs(mine.timeIntervalSince(other)) < 0.001
-        case (.timestampList(let mine), .timestampList(let others)):
-            mine.count == others.count && zip(mine, others).allSatisfy { abs($0.timeIntervalSince($1)) < 0.001 }
-        case (.encrypted(let mine), .encrypted(let other)): mine.isSaved(other)
-        default: self == sent
+        guard isEncrypted == sent.isEncrypted else { return false }
+        if let mine = elements, let others = sent.elements {
+            return mine.count == others.count && zip(mine, others).allSatisfy { $0.isSaved($1) }
         }
+        if let mine = referenceValue, let other = sent.referenceValue { return mine.isSaved(other) }
+        if let mine = assetValue, let other = sent.assetValue { return mine.isSaved(other) }
+        if let mine = timestampValue, let other = sent.timestampValue {
+            // Whole milliseconds on the wire.
+            return abs(mine.timeIntervalSince(other)) < 0.001
+        }
+        return plain == sent.plain
     }
 }
 

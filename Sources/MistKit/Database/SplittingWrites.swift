@@ -82,11 +82,8 @@ extension Record {
         if let parent, isKnown(parent.recordName) { return true }
         if let root = forRecord?.recordName, isKnown(root) { return true }
         return fields.contains { field in
-            switch field.value {
-            case .reference(let reference): reference.action != .none && isKnown(reference.recordName)
-            case .referenceList(let references): references.contains { $0.action != .none && isKnown($0.recordName) }
-            default: false
-            }
+            let references = field.value.referenceListValue ?? field.value.referenceValue.map { [$0] } ?? []
+            return references.contains { $0.action != .none && isKnown($0.recordName) }
         }
     }
 }

@@ -69,7 +69,9 @@ struct RecordOutput {
                     record.created.map { FieldText.describe($0.timestamp) } ?? "",
                     record.modified.map { FieldText.describe($0.timestamp) } ?? "",
                 ]
-                Terminal.write(CommaSeparatedValues.line(own + fields.map { Self.cell(record[$0]) }))
+                Terminal.write(
+                    CommaSeparatedValues.line(own + fields.map { record[$0].map(FieldText.plainText) ?? "" })
+                )
             }
         }
     }
@@ -94,29 +96,6 @@ struct RecordOutput {
             table.append([record.recordName ?? ""] + cells(of: record, fields) + [tag])
         }
         return table
-    }
-
-    /// What a program reads: texts and numbers as they are, all that has parts as JSON.
-    private static func cell(_ value: FieldValue?) -> String {
-        guard let value else { return "" }
-        switch value.plain {
-        case .reference(let reference): return reference.recordName
-        case .asset(let asset): return json(asset)
-        case .location(let location): return json(location)
-        case .stringList(let values): return json(values)
-        case .int64List(let values): return json(values)
-        case .doubleList(let values): return json(values)
-        case .timestampList(let values): return json(values.map { FieldText.describe($0) })
-        case .bytesList(let values): return json(values.map { $0.base64EncodedString() })
-        case .referenceList(let values): return json(values.map(\.recordName))
-        case .assetList(let values): return json(values)
-        case .locationList(let values): return json(values)
-        default: return FieldText.describe(value)
-        }
-    }
-
-    private static func json(_ value: some JSONWritable) -> String {
-        (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     private static func cells(of record: Record, _ names: [String]) -> [String] {

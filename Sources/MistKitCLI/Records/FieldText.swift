@@ -20,17 +20,32 @@ enum FieldText {
         case .reference(let reference): describe(reference)
         case .asset(let asset): asset.fileChecksum.map { "asset \($0)" } ?? "asset"
         case .location(let location): describe(location)
-        case .stringList(let values): list(values)
-        case .int64List(let values): list(values.map(String.init))
-        case .doubleList(let values): list(values.map { String($0) })
-        case .timestampList(let values): list(values.map(describe))
-        case .bytesList(let values): list(values.map { $0.base64EncodedString() })
-        case .referenceList(let values): list(values.map(describe))
         case .assetList(let values): "\(values.count) assets"
-        case .locationList(let values): list(values.map(describe))
+        case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .locationList:
+            (value.elements ?? []).map(describe).joined(separator: ", ")
         case .unknown(_, let json): json.description
         case .null, .encrypted, .verbatim: ""
         }
+    }
+
+    /// What a program reads: texts and numbers as they are, all that has parts as JSON.
+    static func plainText(_ value: FieldValue) -> String {
+        switch value.plain {
+        case .reference(let reference): reference.recordName
+        case .asset(let asset): json(asset)
+        case .location(let location): json(location)
+        case .stringList(let values): json(values)
+        case .int64List(let values): json(values)
+        case .doubleList(let values): json(values)
+        case .timestampList, .bytesList, .referenceList: json((value.elements ?? []).map(plainText))
+        case .assetList(let values): json(values)
+        case .locationList(let values): json(values)
+        case .string, .int64, .double, .timestamp, .bytes, .unknown, .null, .encrypted, .verbatim: describe(value)
+        }
+    }
+
+    private static func json(_ value: some JSONWritable) -> String {
+        (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     /// A point in time in UTC, with milliseconds only where there are some.
@@ -48,10 +63,6 @@ enum FieldText {
 
     private static func describe(_ location: Location) -> String {
         "\(location.latitude),\(location.longitude)"
-    }
-
-    private static func list(_ values: [String]) -> String {
-        values.joined(separator: ", ")
     }
 
     /// Reads `name=value` or `name:TYPE=value`.

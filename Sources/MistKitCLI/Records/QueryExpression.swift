@@ -35,8 +35,9 @@ enum QueryExpression {
             return QueryFilter(system: system, comparator, try FieldText.value(valueText, type: type, of: name))
         }
         let ownType = givenType ?? (quotedText == nil ? nil : "STRING")
-        let type = ownType.map { needsList(comparator) && !$0.hasSuffix("_LIST") ? $0 + "_LIST" : $0 }
-        if needsList(comparator), type == nil {
+        let takesList = comparator.known?.takesList == true
+        let type = ownType.map { takesList && !$0.hasSuffix("_LIST") ? $0 + "_LIST" : $0 }
+        if takesList, type == nil {
             return QueryFilter(name, comparator, try inferredList(valueText, of: name))
         }
         return QueryFilter(name, comparator, try FieldText.value(valueText, type: type, of: name))
@@ -118,10 +119,6 @@ enum QueryExpression {
                 Put quotation marks around a value that is a text: 'title == "this and that"'.
                 """
         )
-    }
-
-    private static func needsList(_ comparator: QueryFilter.Comparator) -> Bool {
-        [.in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll].contains(comparator)
     }
 
     private static func inferredList(_ text: String, of name: String) throws(CommandError) -> FieldValue {
