@@ -1,4 +1,5 @@
 import CloudKitModel
+import Crypto
 import GRDB
 import StreamingJSON
 import Synchronization
@@ -65,8 +66,9 @@ public final class CloudKitEmulator: Sendable {
     package let identifiers: IdentifierSource
     private let clock: @Sendable () -> Date
     let schemas = SchemaCache()
-    let knownCredentials = KnownCredentials()
-    let knownVisitors = KnownVisitors()
+    let knownTokens = KnownValues<Bool>()
+    let knownKeys = KnownValues<P256.Signing.PublicKey>()
+    let knownVisitors = KnownValues<Bool>()
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let pushSignal = PushSignal()
@@ -159,8 +161,8 @@ extension CloudKitEmulator {
     func read<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
         do {
             return try withDatabase { database in
-                // A queue reads with `PRAGMA query_only`, and SQLite compiles all statements anew after that. Nobody
-                // else writes to its connection meanwhile.
+                // A queue reads with `PRAGMA query_only`, and SQLite compiles all statements anew after that. A
+                // queue has one connection, to which no other thread writes meanwhile.
                 if let queue = database as? DatabaseQueue { return try queue.unsafeRead(body) }
                 return try database.read(body)
             }
@@ -190,10 +192,7 @@ extension CloudKitEmulator {
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
     public func registerContainer(_ identifier: String) throws {
         try write { db in
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO registered_container VALUES (?)",
-                arguments: [identifier]
-            )
+            try db.run("INSERT OR IGNORE INTO registered_container VALUES (?)", [identifier])
         }
     }
 }

@@ -46,15 +46,13 @@ extension DatabaseContext {
     /// Finds the database of a request; `nil` when it was never named before.
     init?(_ request: RequestContext, _ db: Database) throws {
         let address = request.database
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT container.id, database.id, database.sequence FROM container
-                    JOIN database ON database.container = container.id
-                    WHERE container.identifier = ? AND container.environment = ? AND database.owner = ?
-                    """
-            ),
-            arguments: [
+        let row = try db.row(
+            """
+            SELECT container.id, database.id, database.sequence FROM container
+            JOIN database ON database.container = container.id
+            WHERE container.identifier = ? AND container.environment = ? AND database.owner = ?
+            """,
+            [
                 address.container,
                 address.environment.rawValue,
                 Self.ownerKey(of: address.scope, for: request.user),
@@ -70,34 +68,30 @@ extension DatabaseContext {
     static func create(_ request: RequestContext, _ db: Database) throws -> DatabaseContext {
         let address = request.database
         if request.configuration.containers == .registeredOnly {
-            let registered = try Row.fetchOne(
-                db,
-                sql: "SELECT 1 FROM registered_container WHERE identifier = ?",
-                arguments: [address.container]
-            )
+            let registered = try db.row("SELECT 1 FROM registered_container WHERE identifier = ?", [address.container])
             guard registered != nil else {
                 throw EmulatorError(.notFound, "there is no container '\(address.container)'")
             }
         }
         let environment = address.environment.rawValue
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO container (identifier, environment) VALUES (?, ?)",
-            arguments: [address.container, environment]
+        try db.run(
+            "INSERT OR IGNORE INTO container (identifier, environment) VALUES (?, ?)",
+            [address.container, environment]
         )
-        try db.execute(
-            sql: """
-                INSERT OR IGNORE INTO database (container, owner)
-                SELECT id, ? FROM container WHERE identifier = ? AND environment = ?
-                """,
-            arguments: [ownerKey(of: address.scope, for: request.user), address.container, environment]
+        try db.run(
+            """
+            INSERT OR IGNORE INTO database (container, owner)
+            SELECT id, ? FROM container WHERE identifier = ? AND environment = ?
+            """,
+            [ownerKey(of: address.scope, for: request.user), address.container, environment]
         )
         guard let context = try DatabaseContext(request, db) else {
             throw EmulatorError(.internalError, "the new database is missing")
         }
         if address.scope != .shared {
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO zone (database, name) VALUES (?, ?)",
-                arguments: [context.databaseID, ZoneID.default.zoneName]
+            try db.run(
+                "INSERT OR IGNORE INTO zone (database, name) VALUES (?, ?)",
+                [context.databaseID, ZoneID.default.zoneName]
             )
         }
         return context
@@ -127,14 +121,12 @@ extension DatabaseContext {
             throw EmulatorError.zoneNotFound(zoneID)
         default: break
         }
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, name, sequence, database_sequence, deleted FROM zone
-                    WHERE database = ? AND name = ? AND deleted = 0
-                    """
-            ),
-            arguments: [databaseID, zoneID.zoneName]
+        let row = try db.row(
+            """
+            SELECT id, name, sequence, database_sequence, deleted FROM zone
+            WHERE database = ? AND name = ? AND deleted = 0
+            """,
+            [databaseID, zoneID.zoneName]
         )
         guard let row else { throw EmulatorError.zoneNotFound(zoneID) }
         return ZoneRow(row)
@@ -143,30 +135,30 @@ extension DatabaseContext {
     /// Every zone of the database that is not deleted, the default zone first and the others in creation order.
     func zones() throws -> [ZoneRow] {
         if address.scope == .shared { return try sharedZones() }
-        return try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, name, sequence, database_sequence, deleted FROM zone
-                    WHERE database = ? AND deleted = 0 ORDER BY id
-                    """
-            ),
-            arguments: [databaseID]
+        return try db.rows(
+            """
+            SELECT id, name, sequence, database_sequence, deleted FROM zone
+            WHERE database = ? AND deleted = 0 ORDER BY id
+            """,
+            [databaseID]
         ).map(ZoneRow.init)
     }
 
     /// Notes that a zone changed: gives the database's feed its next number.
     func noteChange(of zone: ZoneRow) throws {
         // The zone's own database, which is not the caller's where the zone is shared.
-        try db.cachedStatement(
-            sql: "UPDATE database SET sequence = sequence + 1 WHERE id = (SELECT database FROM zone WHERE id = ?)"
-        ).execute(arguments: [zone.id])
-        try db.cachedStatement(
-            sql: """
-                UPDATE zone SET sequence = ?,
-                    database_sequence = (SELECT sequence FROM database WHERE database.id = zone.database)
-                WHERE id = ?
-                """
-        ).execute(arguments: [zone.sequence, zone.id])
+        try db.run(
+            "UPDATE database SET sequence = sequence + 1 WHERE id = (SELECT database FROM zone WHERE id = ?)",
+            [zone.id]
+        )
+        try db.run(
+            """
+            UPDATE zone SET sequence = ?,
+                database_sequence = (SELECT sequence FROM database WHERE database.id = zone.database)
+            WHERE id = ?
+            """,
+            [zone.sequence, zone.id]
+        )
         try noteChangeForParticipants(of: zone)
     }
 }

@@ -40,7 +40,7 @@ public struct EmulatorConfiguration: Hashable, Sendable {
     public var assets = Assets()
     /// What the service refuses for its size.
     public var limits = Limits()
-    /// What the service does where nobody outside knows.
+    /// What the service does where no source tells.
     public var unsettled = Unsettled()
     /// The `deviceID` of `created` and `modified` for writes over web services. Recorded replies show `"2"`.
     public var deviceID = "2"
@@ -191,7 +191,7 @@ extension EmulatorConfiguration {
             case refused
         }
 
-        /// What `users/discover` says of those whom it does not find.
+        /// What `users/discover` answers for people who are not found.
         public enum UsersNotFound: Hashable, Sendable {
             /// Nothing.
             case omitted
@@ -201,7 +201,7 @@ extension EmulatorConfiguration {
 
         /// What GET `users/discover` does.
         public enum DiscoverAllUsers: Hashable, Sendable {
-            /// It lists everybody else who can be discovered.
+            /// It lists all other people who can be discovered.
             case listsUsers
             /// It fails with `INTERNAL_ERROR`, which is all that was seen of the live service.
             case fails
@@ -255,7 +255,7 @@ extension EmulatorConfiguration {
         public var expiredToken: ServerErrorCode = "CHANGE_TOKEN_EXPIRED"
         /// The sync token `""`. Default: ``EmptySyncToken/caughtUp``.
         public var emptySyncToken = EmptySyncToken.caughtUp
-        /// The code for a query of a record type that nobody ever saved. Default: `BAD_REQUEST`.
+        /// The code for a query of a record type that was never saved. Default: `BAD_REQUEST`.
         public var unknownRecordType = ServerErrorCode.badRequest
         /// Whether `NOT_EQUALS`, `NOT_IN` and the other negations match records that lack the field. Default: they do
         /// not.
@@ -279,7 +279,7 @@ extension EmulatorConfiguration {
         public var shareOfMissingRecord = ServerErrorCode.badRequest
         /// The code of a short GUID that no share has. Default: `NOT_FOUND`.
         public var unknownShortGUID = ServerErrorCode.notFound
-        /// The code for somebody who follows the link of a share to which they are not invited. Default:
+        /// The code for a person who follows the link of a share without an invitation. Default:
         /// `ACCESS_DENIED`.
         public var uninvitedToShare = ServerErrorCode.accessDenied
         /// Users that `users/discover` does not find. Default: ``UsersNotFound/omitted``.
@@ -314,6 +314,14 @@ extension EmulatorConfiguration {
 
         /// The defaults.
         public init() {}
+    }
+}
+
+extension EmulatorConfiguration.Limits {
+    /// Fails a request with too many items.
+    func check(_ count: Int, of items: String, atMost limit: Int? = nil) throws(EmulatorError) {
+        let limit = limit ?? operationsPerRequest
+        guard count <= limit else { throw .badRequest("a request has at most \(limit) \(items), not \(count)") }
     }
 }
 

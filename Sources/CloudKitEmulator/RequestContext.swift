@@ -71,9 +71,9 @@ public struct RequestContext: Sendable {
 
     let emulator: CloudKitEmulator
     /// Who makes the request.
-    public let caller: Caller
+    public private(set) var caller: Caller
     /// The database that the request is for.
-    public let database: DatabaseAddress
+    public private(set) var database: DatabaseAddress
     /// When the request is made; `nil` reads the emulator's clock at each call.
     public var time: Date?
     /// Where files are uploaded to and downloaded from, without a slash at the end. The addresses of replies begin with it.
@@ -117,7 +117,7 @@ extension CloudKitEmulator {
     /// try ann.listZones().zones   // [.zone(_defaultZone)]
     /// ```
     ///
-    /// Everybody may use public databases. Private and shared databases need a user.
+    /// Every caller may use public databases. Private and shared databases need a user.
     ///
     /// - Parameters:
     ///   - database: The database. For endpoints below `/device`, which name no database, it is the public one.
@@ -148,20 +148,15 @@ extension RequestContext {
 
     /// The same request to another database of the container, which the caller may use.
     func inDatabase(_ scope: DatabaseScope) -> RequestContext {
-        with(DatabaseAddress(database.container, database.environment, scope), caller)
+        var context = self
+        context.database.scope = scope
+        return context
     }
 
     /// The same request by another caller, who may use the database.
     func acting(as caller: Caller) -> RequestContext {
-        with(database, caller)
-    }
-
-    private func with(_ database: DatabaseAddress, _ caller: Caller) -> RequestContext {
-        var context = RequestContext(emulator, database, caller)
-        context.time = time
-        context.assetHostAddress = assetHostAddress
-        context.serverAddress = serverAddress
-        context.replyForm = replyForm
+        var context = self
+        context.caller = caller
         return context
     }
 

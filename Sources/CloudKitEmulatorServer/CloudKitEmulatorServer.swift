@@ -38,7 +38,7 @@ public import OpenAPISwiftRuntime
 ///
 /// ## The sign-in page
 ///
-/// A request that needs a person and has none is answered with the address of a page, `redirectURL`. There somebody chooses
+/// A request that needs a person and has none is answered with the address of a page, `redirectURL`. There a person chooses
 /// one of the emulator's users or makes a new one, without a password. The web token then goes where the API token's
 /// callback says: in a message to the window that opened the page, or in the query of an address.
 ///

@@ -53,7 +53,7 @@ struct ResponseBuilder {
         }
         var response = HTTPResponse(status: failure.status)
         if let allowed = failure.allowedMethods { response.headerFields[.allow] = allowed }
-        // An error dictionary is text and numbers; only a number that is none could keep it from being JSON.
+        // An error dictionary is text and numbers; only a number that is not finite could keep it from being JSON.
         let bytes = (try? JSONWriter.bytes(of: error)) ?? Array(#"{"serverErrorCode":"INTERNAL_ERROR"}"#.utf8)
         return reply(response, body: HTTPBody(bytes))
     }

@@ -13,12 +13,7 @@ struct AssetKey: Sendable {
     private let key: SymmetricKey
 
     static func load(from db: Database, identifiers: IdentifierSource) throws -> AssetKey {
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO secret VALUES ('asset key', ?)",
-            arguments: [Data(identifiers.next(32))]
-        )
-        let bytes = try Data.fetchOne(db, sql: "SELECT value FROM secret WHERE name = 'asset key'")
-        return AssetKey(key: SymmetricKey(data: bytes ?? Data()))
+        AssetKey(key: SymmetricKey(data: try db.secret("asset key", 32, from: identifiers)))
     }
 
     fileprivate func signature(of file: Int64, until expires: Int64) -> String {
@@ -121,10 +116,7 @@ public struct OutgoingAsset: Sendable {
         let bytes: Data?
         do {
             bytes = try emulator.read { db in
-                try Data.fetchOne(
-                    db.cachedStatement(sql: "SELECT bytes FROM asset_chunk WHERE id = ?"),
-                    arguments: [id]
-                )
+                try db.value("SELECT bytes FROM asset_chunk WHERE id = ?", [id], as: Data.self)
             }
         } catch {
             throw AssetHostError.storage(error)

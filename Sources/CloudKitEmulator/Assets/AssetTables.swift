@@ -68,10 +68,7 @@ struct AssetFile {
     }
 
     static func fetch(_ id: Int64, _ db: Database) throws -> AssetFile? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(columns) FROM asset_file WHERE id = ? AND checksum IS NOT NULL"),
-            arguments: [id]
-        ).map(AssetFile.init)
+        try db.row("SELECT \(columns) FROM asset_file WHERE id = ? AND checksum IS NOT NULL", [id]).map(AssetFile.init)
     }
 
     // MARK: Pieces
@@ -87,38 +84,37 @@ struct AssetFile {
     /// Removes those files that no record holds and no receipt stands for.
     static func removeUnused(_ files: some Sequence<Int64>, _ db: Database) throws {
         for file in files {
-            let isWanted = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM asset_use WHERE file = ?1)
-                            OR EXISTS (SELECT 1 FROM asset_receipt WHERE file = ?1)
-                        """
-                ),
-                arguments: [file]
+            let isWanted = try db.value(
+                """
+                SELECT EXISTS (SELECT 1 FROM asset_use WHERE file = ?1)
+                    OR EXISTS (SELECT 1 FROM asset_receipt WHERE file = ?1)
+                """,
+                [file],
+                as: Bool.self
             )
             if isWanted != true { try remove(file, db) }
         }
     }
 
     static func remove(_ file: Int64, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM asset_chunk WHERE id >= ? AND id < ?",
-            arguments: [firstChunk(of: file), firstChunk(of: file + 1)]
+        try db.run(
+            "DELETE FROM asset_chunk WHERE id >= ? AND id < ?",
+            [firstChunk(of: file), firstChunk(of: file + 1)]
         )
-        try db.execute(sql: "DELETE FROM asset_file WHERE id = ?", arguments: [file])
+        try db.run("DELETE FROM asset_file WHERE id = ?", [file])
     }
 
     /// Removes what has had its time: addresses, receipts, files that were never attached, and uploads that broke off.
     static func sweep(now: Int64, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM asset_upload WHERE expires <= ?", arguments: [now - 24 * 60 * 60 * 1000])
-        try db.execute(sql: "DELETE FROM asset_receipt WHERE expires <= ?", arguments: [now])
-        let old = try Int64.fetchAll(
-            db,
-            sql: """
-                SELECT id FROM asset_file
-                WHERE keep_until <= ? AND NOT EXISTS (SELECT 1 FROM asset_use WHERE file = asset_file.id)
-                """,
-            arguments: [now]
+        try db.run("DELETE FROM asset_upload WHERE expires <= ?", [now - 24 * 60 * 60 * 1000])
+        try db.run("DELETE FROM asset_receipt WHERE expires <= ?", [now])
+        let old = try db.values(
+            """
+            SELECT id FROM asset_file
+            WHERE keep_until <= ? AND NOT EXISTS (SELECT 1 FROM asset_use WHERE file = asset_file.id)
+            """,
+            [now],
+            as: Int64.self
         )
         try removeUnused(old, db)
     }

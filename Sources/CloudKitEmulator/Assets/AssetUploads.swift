@@ -74,10 +74,11 @@ extension RequestContext {
         _ requests: [AssetUploadRequest],
         zoneID: ZoneID? = nil
     ) throws -> [AssetUploadTicket] {
-        let limit = configuration.limits.uploadTokensPerRequest
-        guard requests.count <= limit else {
-            throw EmulatorError.badRequest("a request has at most \(limit) tokens, not \(requests.count)")
-        }
+        try configuration.limits.check(
+            requests.count,
+            of: "tokens",
+            atMost: configuration.limits.uploadTokensPerRequest
+        )
         return try write { context in
             if database.scope == .public, user == nil {
                 throw EmulatorError(.accessDenied, "CREATE operation not permitted")
@@ -89,12 +90,12 @@ extension RequestContext {
                 try check(request, in: zone, schema: schema, context.db)
                 let name = request.recordName ?? identifiers.uuid()
                 let token = identifiers.hex(24)
-                try context.db.execute(
-                    sql: """
-                        INSERT INTO asset_upload (token, zone, record, type, field, is_private, expires, is_name_made)
-                        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                        """,
-                    arguments: [
+                try context.db.run(
+                    """
+                    INSERT INTO asset_upload (token, zone, record, type, field, is_private, expires, is_name_made)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    [
                         token, zone.id, name, request.recordType, request.fieldName, database.scope != .public,
                         now + Int64(configuration.assets.uploadURLLifetime * 1000), request.recordName == nil,
                     ]
@@ -149,18 +150,14 @@ extension CloudKitEmulator {
             try checkAddress(token, now: now, db)
             // Far longer than any upload takes, so that only what broke off is swept away.
             let deadline = now + 24 * 60 * 60 * 1000
-            try db.execute(sql: "INSERT INTO asset_file (keep_until) VALUES (?)", arguments: [deadline])
+            try db.run("INSERT INTO asset_file (keep_until) VALUES (?)", [deadline])
             return db.lastInsertedRowID
         }
         return IncomingAsset(emulator: self, token: token, file: id)
     }
 
     private func checkAddress(_ token: String, now: Int64, _ db: Database) throws {
-        let row = try Row.fetchOne(
-            db,
-            sql: "SELECT expires, used FROM asset_upload WHERE token = ?",
-            arguments: [token]
-        )
+        let row = try db.row("SELECT expires, used FROM asset_upload WHERE token = ?", [token])
         guard let row else { throw AssetHostError.notFound }
         guard row[0] > now, row[1] == false else { throw AssetHostError.gone }
     }
@@ -168,32 +165,32 @@ extension CloudKitEmulator {
     fileprivate func finish(_ upload: IncomingAsset, digest: [UInt8]) throws(AssetHostError) -> Asset {
         try assetStorage { db in
             try checkAddress(upload.token, now: now, db)
-            try db.execute(sql: "UPDATE asset_upload SET used = 1 WHERE token = ?", arguments: [upload.token])
-            let isPrivate = try Bool.fetchOne(
-                db,
-                sql: "SELECT is_private FROM asset_upload WHERE token = ?",
-                arguments: [upload.token]
+            try db.run("UPDATE asset_upload SET used = 1 WHERE token = ?", [upload.token])
+            let isPrivate = try db.value(
+                "SELECT is_private FROM asset_upload WHERE token = ?",
+                [upload.token],
+                as: Bool.self
             )
             // Private files are encrypted; their own key, and the checksum of what it makes of them, go with them (recorded).
             let key = isPrivate == true ? identifiers.next(16) : nil
             let reference = key.map { key in [1] + Array(Insecure.SHA1.hash(data: key + digest)) }
             let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
             let receipt = base64(identifiers.next(48))
-            try db.execute(
-                sql: """
-                    UPDATE asset_file
-                    SET checksum = ?, size = ?, wrapping_key = ?, reference_checksum = ?, keep_until = ? WHERE id = ?
-                    """,
-                arguments: [
+            try db.run(
+                """
+                UPDATE asset_file
+                SET checksum = ?, size = ?, wrapping_key = ?, reference_checksum = ?, keep_until = ? WHERE id = ?
+                """,
+                [
                     base64([1] + digest), upload.size, key.map(base64), reference.map(base64), expires, upload.file,
                 ]
             )
-            try db.execute(
-                sql: """
-                    INSERT INTO asset_receipt (receipt, file, zone, record, type, field, expires, is_name_made)
-                    SELECT ?, ?, zone, record, type, field, ?, is_name_made FROM asset_upload WHERE token = ?
-                    """,
-                arguments: [receipt, upload.file, expires, upload.token]
+            try db.run(
+                """
+                INSERT INTO asset_receipt (receipt, file, zone, record, type, field, expires, is_name_made)
+                SELECT ?, ?, zone, record, type, field, ?, is_name_made FROM asset_upload WHERE token = ?
+                """,
+                [receipt, upload.file, expires, upload.token]
             )
             guard let file = try AssetFile.fetch(upload.file, db) else { throw AssetHostError.notFound }
             var asset = Asset(file)
@@ -254,7 +251,7 @@ public struct IncomingAsset: Sendable {
         hash.update(data: piece)
         let (id, bytes) = (AssetFile.firstChunk(of: file) + pieces, Data(piece))
         try emulator.assetStorage { db in
-            try db.cachedStatement(sql: "INSERT INTO asset_chunk VALUES (?, ?)").execute(arguments: [id, bytes])
+            try db.run("INSERT INTO asset_chunk VALUES (?, ?)", [id, bytes])
         }
         pieces += 1
         piece.removeAll(keepingCapacity: true)

@@ -31,10 +31,7 @@ extension RequestContext {
         zoneID: ZoneID? = nil,
         targetZoneID: ZoneID? = nil
     ) throws -> [Result<Asset, EmulatorError>] {
-        let limit = configuration.limits.uploadTokensPerRequest
-        guard fields.count <= limit else {
-            throw EmulatorError.badRequest("a request has at most \(limit) assets, not \(fields.count)")
-        }
+        try configuration.limits.check(fields.count, of: "assets", atMost: configuration.limits.uploadTokensPerRequest)
         return try write { context in
             if database.scope == .public, user == nil {
                 throw EmulatorError(.accessDenied, "CREATE operation not permitted")
@@ -81,14 +78,11 @@ extension RequestContext {
         }
         let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
         let receipt = base64(identifiers.next(48))
-        try db.execute(
-            sql: "INSERT INTO asset_receipt (receipt, file, zone, expires) VALUES (?, ?, ?, ?)",
-            arguments: [receipt, file.id, target.id, expires]
+        try db.run(
+            "INSERT INTO asset_receipt (receipt, file, zone, expires) VALUES (?, ?, ?, ?)",
+            [receipt, file.id, target.id, expires]
         )
-        try db.execute(
-            sql: "UPDATE asset_file SET keep_until = max(keep_until, ?) WHERE id = ?",
-            arguments: [expires, file.id]
-        )
+        try db.run("UPDATE asset_file SET keep_until = max(keep_until, ?) WHERE id = ?", [expires, file.id])
         var asset = Asset(file)
         asset.receipt = receipt
         return asset

@@ -56,15 +56,13 @@ extension DatabaseContext {
             if address.scope == .shared {
                 try changedSharedZones(since: token.position, limit: limit + 1)
             } else {
-                try Row.fetchAll(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT id, name, sequence, database_sequence, deleted FROM zone
-                            WHERE database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
-                            ORDER BY database_sequence LIMIT ?
-                            """
-                    ),
-                    arguments: [
+                try db.rows(
+                    """
+                    SELECT id, name, sequence, database_sequence, deleted FROM zone
+                    WHERE database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
+                    ORDER BY database_sequence LIMIT ?
+                    """,
+                    [
                         databaseID, token.position, ZoneID.default.zoneName, token.position > 0, limit + 1,
                     ]
                 ).map(ZoneRow.init)

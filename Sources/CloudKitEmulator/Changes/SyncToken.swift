@@ -57,11 +57,7 @@ struct SyncTokenKey: Sendable {
     private static let size = 42
 
     static func load(from db: Database, identifiers: IdentifierSource) throws -> SyncTokenKey {
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO secret VALUES ('sync token salt', ?)",
-            arguments: [Data(identifiers.next(8))]
-        )
-        let bytes = try Data.fetchOne(db, sql: "SELECT value FROM secret WHERE name = 'sync token salt'") ?? Data()
+        let bytes = try db.secret("sync token salt", 8, from: identifiers)
         return SyncTokenKey(salt: bytes.reduce(0) { $0 << 8 | UInt64($1) })
     }
 

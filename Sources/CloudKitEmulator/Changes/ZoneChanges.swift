@@ -50,16 +50,7 @@ public struct ZoneChangesPage: Hashable, Sendable {
     /// Whether the next page has more.
     public var moreComing: Bool
     /// Whether the newest changes came first.
-    public var reverse: Bool
-
-    /// Makes a page.
-    public init(zoneID: ZoneID, records: [RecordResult], syncToken: String, moreComing: Bool, reverse: Bool = false) {
-        self.zoneID = zoneID
-        self.records = records
-        self.syncToken = syncToken
-        self.moreComing = moreComing
-        self.reverse = reverse
-    }
+    public var reverse = false
 }
 
 /// One item of a reply of `changes/zone`: a page of changes, or why there is none.
@@ -74,7 +65,7 @@ extension RequestContext {
     /// Fetches what changed in zones (`changes/zone`): custom zones of private and shared databases.
     ///
     /// - Parameter requests: The zones, each with its token.
-    /// - Returns: One page or failure for each zone, in order. A token that is no token fails with `BAD_REQUEST`, an
+    /// - Returns: One page or failure for each zone, in order. An invalid token fails with `BAD_REQUEST`, an
     ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
     public func fetchZoneChanges(_ requests: [ZoneChangesRequest]) throws -> [ZoneChangesResult] {
@@ -150,7 +141,7 @@ extension DatabaseContext {
         )
     }
 
-    /// A page of what a participant sees change in somebody else's zone.
+    /// A page of what a participant sees change in a zone of another person.
     private func sharedChanges(
         _ request: ZoneChangesRequest,
         from start: SyncToken,

@@ -29,9 +29,9 @@ extension CloudKitEmulator {
             throw EmulatorError.badRequest("an API token has 64 lower-case hexadecimal digits")
         }
         try write { db in
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO api_token (token, container, environment) VALUES (?, ?, ?)",
-                arguments: [token, container, environment.rawValue]
+            try db.run(
+                "INSERT OR IGNORE INTO api_token (token, container, environment) VALUES (?, ?, ?)",
+                [token, container, environment.rawValue]
             )
         }
         return token
@@ -43,17 +43,15 @@ extension CloudKitEmulator {
         for container: String,
         in environment: ContainerEnvironment
     ) throws(EmulatorError) -> Bool {
-        let credential = KnownCredentials.Credential(token, container, environment)
-        if knownCredentials.contains(token: credential) { return true }
+        let name = KnownValues<Bool>.Name(text: token, container: container, environment: environment)
+        if knownTokens[name] == true { return true }
         let isRegistered = try read { db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT 1 FROM api_token WHERE token = ? AND container = ? AND environment = ?"
-                ),
-                arguments: [token, container, environment.rawValue]
+            try db.row(
+                "SELECT 1 FROM api_token WHERE token = ? AND container = ? AND environment = ?",
+                [token, container, environment.rawValue]
             ) != nil
         }
-        if isRegistered { knownCredentials.insert(token: credential) }
+        if isRegistered { knownTokens[name] = true }
         return isRegistered
     }
 }

@@ -1,6 +1,6 @@
 /// Who makes a request, as far as its credentials tell.
 public enum Caller: Hashable, Sendable {
-    /// Somebody with an API token and no more: the role `_world`.
+    /// A caller with an API token only: the role `_world`.
     case anonymous
     /// A signed-in user, by user record name: the roles `_icloud` and, for what the user made, `_creator`.
     case user(String)
@@ -8,7 +8,7 @@ public enum Caller: Hashable, Sendable {
     /// only on public databases.
     case serverKey(keyID: String)
 
-    /// The user record name that stands in `created` and `modified` of what the caller writes.
+    /// The user record name in `created` and `modified` of what the caller writes.
     public var userRecordName: String? {
         switch self {
         case .anonymous: nil

@@ -30,12 +30,6 @@ public struct Authentication: Hashable, Sendable {
     /// The token for the next request, for the response header `X-Apple-CloudKit-Web-Auth-Token`; `nil` when the request
     /// had no web token.
     public var nextWebAuthToken: String?
-
-    /// Makes an outcome.
-    public init(caller: Caller, nextWebAuthToken: String? = nil) {
-        self.caller = caller
-        self.nextWebAuthToken = nextWebAuthToken
-    }
 }
 
 extension CloudKitEmulator {

@@ -78,7 +78,7 @@ extension CloudKitEmulator {
     ///   - container: The container's identifier.
     ///   - environment: The environment in which the key holds.
     /// - Returns: The key ID, 64 hexadecimal digits; the same key gets the same ID again, in the other environment as well.
-    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when it is no public key on the curve P-256.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when it is not a public key on the curve P-256.
     @discardableResult
     public func registerServerKey(
         _ key: ServerKey,
@@ -88,9 +88,9 @@ extension CloudKitEmulator {
         let point = try key.publicKey().x963Representation
         let keyID = hexadecimal(SHA256.hash(data: Array(container.utf8) + [0] + Array(point)))
         try write { db in
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO server_key (id, container, environment, public_key) VALUES (?, ?, ?, ?)",
-                arguments: [keyID, container, environment.rawValue, point]
+            try db.run(
+                "INSERT OR IGNORE INTO server_key (id, container, environment, public_key) VALUES (?, ?, ?, ?)",
+                [keyID, container, environment.rawValue, point]
             )
         }
         return keyID
@@ -108,10 +108,10 @@ extension CloudKitEmulator {
         in environment: ContainerEnvironment = .development
     ) throws -> [String] {
         try read { db in
-            try String.fetchAll(
-                db,
-                sql: "SELECT id FROM server_key WHERE container = ? AND environment = ? ORDER BY id",
-                arguments: [container, environment.rawValue]
+            try db.values(
+                "SELECT id FROM server_key WHERE container = ? AND environment = ? ORDER BY id",
+                [container, environment.rawValue],
+                as: String.self
             )
         }
     }
@@ -150,44 +150,23 @@ extension CloudKitEmulator {
         for container: String,
         in environment: ContainerEnvironment
     ) throws(EmulatorError) -> P256.Signing.PublicKey? {
-        let credential = KnownCredentials.Credential(keyID, container, environment)
-        if let key = knownCredentials.publicKey(withID: credential) { return key }
+        let name = KnownValues<P256.Signing.PublicKey>.Name(text: keyID, container: container, environment: environment)
+        if let key = knownKeys[name] { return key }
         let point = try read { db in
-            try Data.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT public_key FROM server_key WHERE id = ? AND container = ? AND environment = ?"
-                ),
-                arguments: [keyID, container, environment.rawValue]
+            try db.value(
+                "SELECT public_key FROM server_key WHERE id = ? AND container = ? AND environment = ?",
+                [keyID, container, environment.rawValue],
+                as: Data.self
             )
         }
         guard let point, let key = try? P256.Signing.PublicKey(x963Representation: point) else { return nil }
-        knownCredentials.insert(key, withID: credential)
+        knownKeys[name] = key
         return key
     }
 }
 
 /// The point in time of `2016-01-25T22:15:43Z`, in milliseconds since 1970; `nil` for any other form.
 private func milliseconds(ofISO8601 text: String) -> Int64? {
-    let bytes = Array(text.utf8)
-    guard bytes.count == 20 else { return nil }
-    for (index, punctuation) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "Z")] {
-        guard bytes[index] == punctuation.utf8.first else { return nil }
-    }
-    func number(_ range: Range<Int>) -> Int64? {
-        range.reduce(0) { number, index in
-            number.flatMap { (48...57).contains(bytes[index]) ? $0 * 10 + Int64(bytes[index] - 48) : nil }
-        }
-    }
-    guard
-        let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
-        let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-        (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
-    else {
-        return nil
-    }
-    // Days since 1970 by the civil calendar: years begin in March, so that the leap day is the last of its year.
-    let shiftedYear = month > 2 ? year : year - 1
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    let days = 365 * shiftedYear + shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400 + dayOfYear - 719_468
-    return ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000
+    guard text.utf8.count == 20, text.hasSuffix("Z") else { return nil }
+    return try? Date(text, strategy: .iso8601).milliseconds
 }

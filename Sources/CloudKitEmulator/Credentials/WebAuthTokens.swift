@@ -51,12 +51,7 @@ struct WebAuthTokenKey: Sendable {
     private let key: SymmetricKey
 
     static func load(from db: Database, identifiers: IdentifierSource) throws -> WebAuthTokenKey {
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO secret VALUES ('web token key', ?)",
-            arguments: [Data(identifiers.next(32))]
-        )
-        let bytes = try Data.fetchOne(db, sql: "SELECT value FROM secret WHERE name = 'web token key'")
-        return WebAuthTokenKey(key: SymmetricKey(data: bytes ?? Data()))
+        WebAuthTokenKey(key: SymmetricKey(data: try db.secret("web token key", 32, from: identifiers)))
     }
 
     /// The code that makes the ticket of a sign-in page our own. A web token begins with another byte, so neither is
@@ -145,11 +140,8 @@ extension CloudKitEmulator {
         let userRecordName = "_" + hexadecimal(token.user)
         if configuration.webAuthTokens.areSingleUse {
             let isFresh = try write { db in
-                try db.execute(sql: "DELETE FROM used_web_token WHERE expires <= ?", arguments: [now])
-                try db.execute(
-                    sql: "INSERT OR IGNORE INTO used_web_token VALUES (?, ?)",
-                    arguments: [Data(token.nonce), token.expires]
-                )
+                try db.run("DELETE FROM used_web_token WHERE expires <= ?", [now])
+                try db.run("INSERT OR IGNORE INTO used_web_token VALUES (?, ?)", [Data(token.nonce), token.expires])
                 return db.changesCount == 1
             }
             guard isFresh else { throw refusal }

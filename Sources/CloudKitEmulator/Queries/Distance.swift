@@ -4,7 +4,7 @@ import Foundation
 /// The mean radius of the Earth, in metres.
 let earthRadius = 6_371_008.8
 
-/// The way between two places over a spherical Earth, in metres.
+/// The distance between two locations on a spherical Earth, in metres.
 func distance(from start: Location, to end: Location) -> Double {
     let (latitude1, latitude2) = (start.latitude * .pi / 180, end.latitude * .pi / 180)
     let sineOfLatitude = sin((latitude2 - latitude1) / 2)

@@ -11,8 +11,8 @@ struct QueryAccess {
         /// The values of a field, in order. `values` restricts them to some; then the rows of each come in the order in
         /// which the records were made.
         case entries(field: Int64, values: [IndexValue]?)
-        /// The places in a field, by latitude.
-        case places(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
+        /// The locations in a field, by latitude.
+        case locations(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
         /// The records of the type, by the time of their making or of their last change.
         case times(type: Int64, isCreation: Bool)
         /// The records of the type, by name; `names` restricts them to some.
@@ -41,7 +41,7 @@ struct QueryAccess {
     var isOrderedByKey: Bool {
         switch path {
         case .entries(_, let values): values == nil
-        case .places: false
+        case .locations: false
         case .times: true
         case .names(_, let names): names == nil
         }
@@ -70,7 +70,7 @@ struct QueryAccess {
     ///   - limit: How many rows are wanted at most; `nil` for all.
     /// - Returns: A statement whose rows are a key and a record's row number.
     func statement(zones: [Int64], limit: Int? = nil) -> (sql: String, arguments: StatementArguments) {
-        // SQLite merges so many parts at ease (its limit is 500). Beyond, one part has it all, and its rows are sorted.
+        // SQLite merges this number of parts fast (its limit is 500). With more values, one part has all of them, and its rows are sorted.
         let mergedParts = 100
         let alternatives: Int
         switch path {
@@ -117,9 +117,9 @@ struct QueryAccess {
             arguments.append(field)
             sql += " AND e.zone" + any(of: zones, &arguments)
             if let values { sql += " AND e.value" + any(of: values[alternatives], &arguments) }
-        case .places(let field, let latitude, let longitude):
+        case .locations(let field, let latitude, let longitude):
             (key, record) = ("0", "e.record")
-            sql = "SELECT 0, e.record FROM place AS e WHERE e.field = ?"
+            sql = "SELECT 0, e.record FROM location_entry AS e WHERE e.field = ?"
             arguments.append(field)
             sql += " AND e.zone" + any(of: zones, &arguments)
             sql += " AND e.latitude BETWEEN ? AND ?"

@@ -218,7 +218,7 @@ extension QueryCondition {
 
     private static func areEqual(_ left: FieldValue, _ right: FieldValue) -> Bool {
         if case .reference(let left) = left, case .reference(let right) = right {
-            // The action is no part of what is compared, and a zone counts only where both name one.
+            // The action is not compared, and a zone counts only where both name one.
             if let zone = left.zoneID?.zoneName, let other = right.zoneID?.zoneName, zone != other { return false }
             return left.recordName == right.recordName
         }
@@ -245,7 +245,7 @@ extension QueryCondition {
         case range(field: Int64, lower: Bound?, upper: Bound?)
         /// Records with one of these names.
         case names([String])
-        /// Records with a place in the field between two latitudes, and maybe two longitudes.
+        /// Records with a location in the field between two latitudes, and maybe two longitudes.
         case box(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
         /// Records created, or modified, between two times.
         case time(isCreation: Bool, lower: Bound?, upper: Bound?)
@@ -312,7 +312,7 @@ extension QueryCondition {
     }
 
     private func box(of field: Int64, around center: Location, metres: Double) -> Narrowing {
-        // A little wider than needed, so that rounding leaves nobody out.
+        // A little wider than needed, so that rounding leaves no record out.
         let angle = metres / earthRadius * 1.000_001 + 1e-9
         let degrees = angle * 180 / .pi
         let latitude = center.latitude - degrees...center.latitude + degrees

@@ -1,10 +1,10 @@
 import CloudKitModel
 
 /// The order of a query's result: the sorts of the request, and at last the order in which the records were made, so that
-/// no two records stand at the same place.
+/// no two records have the same position.
 ///
 /// A record that lacks the value of a sort stands before all that have one, or after them when the sort descends. One
-/// without a place is infinitely far.
+/// without a location is infinitely far.
 struct QueryOrder {
     enum Key {
         case subject(QuerySubject)
@@ -88,7 +88,7 @@ struct QueryOrder {
     var isAscending: Bool { sorts.first?.ascending ?? true }
 }
 
-/// A place in a query's result: between the record with these values and the next.
+/// A position in a query's result: between the record with these values and the next.
 struct QueryPosition: Hashable {
     var keys: [IndexValue?]
     var record: Int64

@@ -37,7 +37,7 @@ struct QueryPlan {
             case .names(let names):
                 filters.append(QueryAccess(path: .names(type: type.id, names: names)))
             case .box(let field, let latitude, let longitude):
-                filters.append(QueryAccess(path: .places(field: field, latitude: latitude, longitude: longitude)))
+                filters.append(QueryAccess(path: .locations(field: field, latitude: latitude, longitude: longitude)))
             case .range(let field, let lower, let upper):
                 ranges.append((.field(field), lower, upper))
             case .time(let isCreation, let lower, let upper):
@@ -71,7 +71,7 @@ struct QueryPlan {
                 let best = try Self.mostSelective(filters, zones: zones, db: db)
                 access = filters[best].probing(probes, except: best, of: filters)
                 self.order = order
-                streams = !access.isPlaces
+                streams = !access.isByLocation
                 return
             }
             let key = walks.first?.key ?? .time(isCreation: true)
@@ -154,8 +154,8 @@ struct QueryPlan {
 }
 
 extension QueryAccess {
-    fileprivate var isPlaces: Bool {
-        if case .places = path { true } else { false }
+    fileprivate var isByLocation: Bool {
+        if case .locations = path { true } else { false }
     }
 
     /// The walk that also asks for what the other filters ask.
@@ -188,9 +188,6 @@ extension QueryAccess {
         var unprobed = self
         unprobed.probes = []
         let (sql, arguments) = unprobed.statement(zones: zones, limit: limit)
-        return try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM (\(sql))"),
-            arguments: arguments
-        ) ?? 0
+        return try db.value("SELECT count(*) FROM (\(sql))", arguments, as: Int.self) ?? 0
     }
 }

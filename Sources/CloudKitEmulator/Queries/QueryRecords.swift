@@ -117,7 +117,7 @@ extension RequestContext {
                 db: context.db
             )
             let (sql, arguments) = plan.access.recordsStatement(zones: [zone.id])
-            let rows = try Row.fetchAll(context.db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
+            let rows = try context.db.rows("EXPLAIN QUERY PLAN " + sql, arguments)
             return (rows.map { $0["detail"] }, plan.streams)
         }
     }
@@ -257,7 +257,7 @@ extension QueryAccess {
     fileprivate var canRepeat: Bool {
         switch path {
         case .entries(_, let values): (values?.count ?? 2) > 1
-        case .places, .times, .names: false
+        case .locations, .times, .names: false
         }
     }
 }

@@ -100,7 +100,7 @@ enum QuerySubject: Hashable {
 /// A record that a query looks at.
 final class QueryCandidate {
     let row: RecordRow
-    /// The content, once somebody looked at it.
+    /// The content, once it was read.
     private(set) var knownContent: Record?
 
     init(row: RecordRow, content: Record? = nil) {

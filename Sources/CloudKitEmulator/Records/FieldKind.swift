@@ -80,7 +80,7 @@ struct FieldKind: Hashable {
     /// - Parameters:
     ///   - request: The value as it came.
     ///   - stored: The value as it is stored.
-    init?(learnedFrom request: FieldValue, stored: FieldValue) {
+    init?(inferredFrom request: FieldValue, stored: FieldValue) {
         self.init(of: stored)
         guard self == FieldKind(.int64) || self == FieldKind(.double), case .verbatim(let verbatim) = request else {
             return

@@ -63,7 +63,11 @@ extension RequestContext {
                     results.append(
                         try itemResult(failure: { .failure(RecordError(id: name, response: $0)) }) {
                             try itemFault?.check(name)
-                            return .record(try apply(operation, to: zone, with: writer, presentation: presentation))
+                            switch try writer.apply(operation) {
+                            case .deleted(let name): return .record(Record(recordName: name, isDeleted: true))
+                            case .saved(let row, let content):
+                                return .record(try presentation.record(row, content: content, schema: writer.schema))
+                            }
                         }
                     )
                 }
@@ -85,10 +89,7 @@ extension RequestContext {
     }
 
     private func checkBatch(_ operations: [RecordOperation]) throws(EmulatorError) {
-        let limit = configuration.limits.operationsPerRequest
-        guard operations.count <= limit else {
-            throw .badRequest("a request has at most \(limit) operations, not \(operations.count)")
-        }
+        try configuration.limits.check(operations.count, of: "operations")
         var names = Set<String>(minimumCapacity: operations.count)
         for operation in operations { _ = try OperationRequirements(operation.operationType) }
         for name in operations.lazy.compactMap(\.record.recordName) where !names.insert(name).inserted {
@@ -96,7 +97,7 @@ extension RequestContext {
         }
     }
 
-    /// Refuses a request with a type that there is not, whichever record has it.
+    /// A field type that does not exist fails the whole request, whichever record has it.
     private func checkTypes(of operations: [RecordOperation]) throws(EmulatorError) {
         guard configuration.unsettled.unknownFieldType == .refusesRequest else { return }
         for operation in operations {
@@ -112,140 +113,6 @@ extension RequestContext {
             throw .badRequest("zone '\(zone.name)' does not support atomic batches")
         }
         return false
-    }
-
-    // MARK: One operation
-
-    /// What an operation asks for, apart from the record: the table of seven operation types in two questions.
-    private struct OperationRequirements {
-        /// What must be there.
-        enum Presence {
-            case missing
-            case present
-            case either
-        }
-
-        var presence: Presence
-        var checksTag: Bool
-        var deletes = false
-        var replacesAll = false
-
-        init(_ type: RecordOperation.OperationType) throws(EmulatorError) {
-            switch type {
-            case .create: (presence, checksTag) = (.missing, true)
-            case .update: (presence, checksTag) = (.present, true)
-            case .forceUpdate: (presence, checksTag) = (.either, false)
-            case .replace: (presence, checksTag, replacesAll) = (.present, true, true)
-            case .forceReplace: (presence, checksTag, replacesAll) = (.either, false, true)
-            case .delete: (presence, checksTag, deletes) = (.present, true, true)
-            case .forceDelete: (presence, checksTag, deletes) = (.either, false, true)
-            default: throw .badRequest("unknown operation '\(type)'")
-            }
-        }
-    }
-
-    private func apply(
-        _ operation: RecordOperation,
-        to zone: ZoneRow,
-        with writer: RecordWriter,
-        presentation: RecordPresentation
-    ) throws -> Record {
-        let requirements = try OperationRequirements(operation.operationType)
-        let request = operation.record
-        if request.recordName == nil, requirements.deletes || requirements.presence == .present {
-            throw EmulatorError.badRequest("recordName is required")
-        }
-        let name = try request.recordName ?? writer.recordName(ofUploadsFor: request) ?? identifiers.uuid()
-        let row = try RecordRow.fetch(name, in: zone, writer.db)
-        guard request.recordType != Record.misspelledShareType else {
-            throw EmulatorError(
-                configuration.unsettled.shareOfMissingRecord,
-                "Cannot share - no such record exists to share"
-            )
-        }
-        let existing = try writer.seen(
-            row,
-            createsOtherwise: requirements.presence != .present && !requirements.deletes
-        )
-        let isShare = operation.isAboutShare(over: existing, schema: writer.schema)
-        try check(requirements, request, existing)
-        try checkUserRecord(
-            request,
-            over: existing.flatMap { writer.schema.name(of: $0.type) },
-            deletes: requirements.deletes
-        )
-        try checkPermission(existing)
-
-        if requirements.deletes {
-            guard let existing else { return Record(recordName: name, isDeleted: true) }
-            try writer.checkDeletion(of: existing, isShare: isShare)
-            if isShare { try writer.deleteShare(existing) } else { _ = try writer.delete(existing) }
-            return Record(recordName: existing.name, isDeleted: true)
-        }
-        guard existing != nil || configuration.limits.allowsName(name) else {
-            throw EmulatorError.badRequest("'\(name)' is not a valid record name")
-        }
-        if let existing { try writer.checkChange(of: existing, isShare: isShare) }
-        let saved =
-            if isShare {
-                try writer.saveShare(request, as: name, over: row, replacesAll: requirements.replacesAll)
-            } else {
-                try writer.save(request, as: name, over: row, replacesAll: requirements.replacesAll)
-            }
-        return try presentation.record(saved.row, content: saved.content, schema: writer.schema)
-    }
-
-    /// The rules of existence and change tag (section "Modifying records": create, update, replace, delete and their
-    /// forced forms).
-    private func check(_ requirements: OperationRequirements, _ request: Record, _ existing: RecordRow?)
-        throws(EmulatorError)
-    {
-        let unsettled = configuration.unsettled
-        switch requirements.presence {
-        case .missing:
-            guard existing == nil else {
-                throw EmulatorError(
-                    unsettled.createOnExisting == .exists ? .exists : .conflict,
-                    "record to insert already exists"
-                )
-            }
-            // A record that carries a tag was there once: the text is what a save into the wrong zone was answered.
-            if request.recordChangeTag != nil {
-                throw EmulatorError(.notFound, "recordChangeTag specified, but record not found")
-            }
-        case .present:
-            let rule = requirements.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
-            if request.recordChangeTag == nil, rule == .refused {
-                throw .badRequest("recordChangeTag is required; the forced operation does without")
-            }
-            guard let existing else {
-                throw EmulatorError(
-                    .notFound,
-                    request.recordChangeTag == nil
-                        ? "Record not found" : "recordChangeTag specified, but record not found"
-                )
-            }
-            if let tag = request.recordChangeTag, tag != existing.changeTag {
-                throw EmulatorError(.conflict, "client oplock error updating record")
-            }
-        case .either:
-            if requirements.deletes, existing == nil, !unsettled.forceDeleteOfMissingSucceeds {
-                throw EmulatorError(.notFound, "Record not found")
-            }
-        }
-    }
-
-    /// The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`. Private
-    /// databases are their owner's.
-    private func checkPermission(_ existing: RecordRow?) throws(EmulatorError) {
-        guard database.scope == .public else { return }
-        if let existing {
-            guard let user, user == existing.creator else {
-                throw EmulatorError(.accessDenied, "WRITE operation not permitted")
-            }
-        } else if user == nil {
-            throw EmulatorError(.accessDenied, "CREATE operation not permitted")
-        }
     }
 }
 

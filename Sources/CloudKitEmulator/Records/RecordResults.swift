@@ -8,11 +8,4 @@ public struct RecordResults: Hashable, Sendable {
     public var continuationMarker: String?
     /// The zone's sync token, where it was asked for (`getCurrentSyncToken`). It is a token of `changes/zone`.
     public var syncToken: String?
-
-    /// Makes a page.
-    public init(records: [RecordResult], continuationMarker: String? = nil, syncToken: String? = nil) {
-        self.records = records
-        self.continuationMarker = continuationMarker
-        self.syncToken = syncToken
-    }
 }

@@ -33,26 +33,6 @@ struct RecordRow {
         record.created, record.creator, record.modified, record.modifier, record.body
         """
 
-    /// Reads the columns from the statement itself: by way of a `Row` a page took an eighth longer.
-    fileprivate init(of statement: SQLiteStatement, _ identities: IdentityNames) throws {
-        func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(statement, column) }
-        id = integer(0)
-        zone = integer(1)
-        name = String(sqliteStatement: statement, index: 2)
-        type = integer(3)
-        sequence = integer(4)
-        isDeleted = integer(5) != 0
-        created = integer(6)
-        creator = try identities.name(of: integer(7))
-        modified = integer(8)
-        modifier = try identities.name(of: integer(9))
-        body = sqlite3_column_blob(statement, 10).map { blob in
-            let bytes = UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, 10)))
-            // A writer made them.
-            return JSONRawValue(unchecked: Array(bytes))
-        }
-    }
-
     /// The change tag: the zone's count of writes in base 36, which is what all recorded tags look like.
     var changeTag: String { String(sequence, radix: 36) }
 
@@ -62,7 +42,7 @@ struct RecordRow {
         var content = try body.read(Record.self)
         // Some values are read with their spelling, such as doubles that have no room for all their digits. What is
         // stored has no spelling, or it would be another value than the one that was saved. A type that says that the value is
-        // encrypted is no spelling: replies show it.
+        // encrypted is kept: replies show it.
         for (name, value) in content.fields {
             guard case .verbatim(let verbatim) = value, FieldKind(encryptedTag: verbatim.type) == nil else { continue }
             content.fields[name] = verbatim.value
@@ -86,12 +66,39 @@ struct RecordRow {
         try first(of: "SELECT \(columns) FROM record WHERE zone = ? AND name = ?", [zone.id, name], db)
     }
 
+    /// Whether there is a live record of a name.
+    static func exists(_ name: String, in zone: ZoneRow, _ db: Database) throws -> Bool {
+        try db.row("SELECT 1 FROM record WHERE zone = ? AND name = ? AND deleted = 0", [zone.id, name]) != nil
+    }
+
     static func fetch(id: Int64, _ db: Database) throws -> RecordRow? {
         try first(of: "SELECT \(columns) FROM record WHERE id = ?", [id], db)
     }
 
     private static func first(of sql: String, _ arguments: StatementArguments, _ db: Database) throws -> RecordRow? {
         try RecordRowCursor(sql, arguments, db).next()?.record
+    }
+}
+
+extension RecordRow {
+    /// Reads the columns from the statement itself: by way of a `Row` a page took an eighth longer.
+    fileprivate init(of statement: SQLiteStatement, _ identities: IdentityNames) throws {
+        func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(statement, column) }
+        id = integer(0)
+        zone = integer(1)
+        name = String(sqliteStatement: statement, index: 2)
+        type = integer(3)
+        sequence = integer(4)
+        isDeleted = integer(5) != 0
+        created = integer(6)
+        creator = try identities.name(of: integer(7))
+        modified = integer(8)
+        modifier = try identities.name(of: integer(9))
+        body = sqlite3_column_blob(statement, 10).map { blob in
+            let bytes = UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, 10)))
+            // A writer made them.
+            return JSONRawValue(unchecked: Array(bytes))
+        }
     }
 }
 
@@ -127,10 +134,7 @@ private final class IdentityNames {
     func name(of id: Int64) throws -> String? {
         if id == 0 { return nil }
         if let name = names[id] { return name }
-        let name = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT name FROM identity WHERE id = ?"),
-            arguments: [id]
-        )
+        let name = try db.value("SELECT name FROM identity WHERE id = ?", [id], as: String.self)
         names[id] = name
         return name
     }

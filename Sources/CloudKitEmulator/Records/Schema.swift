@@ -44,20 +44,15 @@ struct Schema: Sendable {
 
     static func load(container: Int64, from db: Database) throws -> Schema {
         var schema = Schema()
-        for row in try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT id, name FROM record_type WHERE container = ?"),
-            arguments: [container]
-        ) {
+        for row in try db.rows("SELECT id, name FROM record_type WHERE container = ?", [container]) {
             schema.insert(RecordType(id: row[0], name: row[1]))
         }
-        for row in try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT record_type.name, field.id, field.name, field.kind
-                    FROM field JOIN record_type ON record_type.id = field.type WHERE record_type.container = ?
-                    """
-            ),
-            arguments: [container]
+        for row in try db.rows(
+            """
+            SELECT record_type.name, field.id, field.name, field.kind
+            FROM field JOIN record_type ON record_type.id = field.type WHERE record_type.container = ?
+            """,
+            [container]
         ) {
             guard let kind = FieldKind(rawValue: row[3]) else { continue }
             schema.insert(Field(id: row[1], name: row[2], kind: kind), in: row[0])
@@ -69,7 +64,7 @@ struct Schema: Sendable {
 /// The schemas as they were last read, so that not every request need read them again.
 ///
 /// Rows of types and fields are only ever added. So a look at the last row numbers tells whether what was read still
-/// holds, whoever added to it: this process or another that has the file open.
+/// holds, whether this process added to it or another that has the file open.
 final class SchemaCache: Sendable {
     private struct Stamp: Hashable {
         let lastType: Int64
@@ -80,10 +75,8 @@ final class SchemaCache: Sendable {
 
     /// The schema of a container. Within a transaction that has added to it, the transaction's own.
     func schema(of container: Int64, in db: Database) throws -> Schema {
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT coalesce((SELECT max(id) FROM record_type), 0), coalesce((SELECT max(id) FROM field), 0)"
-            )
+        let row = try db.row(
+            "SELECT coalesce((SELECT max(id) FROM record_type), 0), coalesce((SELECT max(id) FROM field), 0)"
         )
         let stamp = Stamp(lastType: row?[0] ?? 0, lastField: row?[1] ?? 0)
         if let known = schemas.withLock({ $0[container] }), known.stamp == stamp { return known.schema }

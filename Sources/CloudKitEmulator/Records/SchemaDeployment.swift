@@ -62,18 +62,15 @@ extension CloudKitEmulator {
             let production = try Schema.load(container: target, from: db)
             let missing = try SchemaDeployment(of: development, onto: production)
             for name in missing.recordTypes {
-                try db.execute(
-                    sql: "INSERT INTO record_type (container, name) VALUES (?, ?)",
-                    arguments: [target, name]
-                )
+                try db.run("INSERT INTO record_type (container, name) VALUES (?, ?)", [target, name])
             }
             for field in missing.fields {
-                try db.execute(
-                    sql: """
-                        INSERT INTO field (type, name, kind)
-                        SELECT id, ?, ? FROM record_type WHERE container = ? AND name = ?
-                        """,
-                    arguments: [field.name, field.type, target, field.recordType]
+                try db.run(
+                    """
+                    INSERT INTO field (type, name, kind)
+                    SELECT id, ?, ? FROM record_type WHERE container = ? AND name = ?
+                    """,
+                    [field.name, field.type, target, field.recordType]
                 )
                 guard let type = production[field.recordType], let kind = FieldKind(rawValue: field.type) else {
                     continue

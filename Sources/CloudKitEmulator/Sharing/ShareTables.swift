@@ -88,10 +88,7 @@ struct ShareRow {
 
     /// Whether anything of a zone is shared.
     static func exists(inZone zone: Int64, _ db: Database) throws -> Bool {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT 1 FROM share WHERE zone = ? LIMIT 1"),
-            arguments: [zone]
-        ) != nil
+        try db.row("SELECT 1 FROM share WHERE zone = ? LIMIT 1", [zone]) != nil
     }
 
     private static func fetch(
@@ -99,9 +96,6 @@ struct ShareRow {
         _ arguments: StatementArguments,
         _ db: Database
     ) throws -> ShareRow? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(columns) FROM share WHERE \(condition)"),
-            arguments: arguments
-        ).map(ShareRow.init)
+        try db.row("SELECT \(columns) FROM share WHERE \(condition)", arguments).map(ShareRow.init)
     }
 }

@@ -7,30 +7,26 @@ extension DatabaseContext {
         zone.id, shared_zone.name, zone.sequence, shared_zone.database_sequence, shared_zone.deleted, shared_zone.owner
         """
 
-    /// A zone that somebody shares with the caller.
+    /// A zone of another person that is shared with the caller.
     func sharedZone(_ zoneID: ZoneID, owner: String) throws -> ZoneRow? {
-        try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(Self.columns) FROM shared_zone JOIN zone ON zone.id = shared_zone.zone
-                    WHERE shared_zone.database = ? AND shared_zone.name = ? AND shared_zone.owner = ?
-                        AND shared_zone.deleted = 0
-                    """
-            ),
-            arguments: [databaseID, zoneID.zoneName, owner]
+        try db.row(
+            """
+            SELECT \(Self.columns) FROM shared_zone JOIN zone ON zone.id = shared_zone.zone
+            WHERE shared_zone.database = ? AND shared_zone.name = ? AND shared_zone.owner = ?
+                AND shared_zone.deleted = 0
+            """,
+            [databaseID, zoneID.zoneName, owner]
         ).map(ZoneRow.init)
     }
 
-    /// Every zone that somebody shares with the caller, as the zones were made.
+    /// Every zone that is shared with the caller, in creation order.
     func sharedZones() throws -> [ZoneRow] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(Self.columns) FROM shared_zone JOIN zone ON zone.id = shared_zone.zone
-                    WHERE shared_zone.database = ? AND shared_zone.deleted = 0 ORDER BY zone.id
-                    """
-            ),
-            arguments: [databaseID]
+        try db.rows(
+            """
+            SELECT \(Self.columns) FROM shared_zone JOIN zone ON zone.id = shared_zone.zone
+            WHERE shared_zone.database = ? AND shared_zone.deleted = 0 ORDER BY zone.id
+            """,
+            [databaseID]
         ).map(ZoneRow.init)
     }
 
@@ -40,27 +36,26 @@ extension DatabaseContext {
         since position: Int64,
         limit: Int
     ) throws -> [ZoneRow] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT shared_zone.zone, shared_zone.name, coalesce(zone.sequence, 0), shared_zone.database_sequence,
-                        shared_zone.deleted, shared_zone.owner
-                    FROM shared_zone LEFT JOIN zone ON zone.id = shared_zone.zone
-                    WHERE shared_zone.database = ? AND shared_zone.database_sequence > ?
-                        AND (shared_zone.deleted = 0 OR ?)
-                    ORDER BY shared_zone.database_sequence LIMIT ?
-                    """
-            ),
-            arguments: [databaseID, position, position > 0, limit]
+        try db.rows(
+            """
+            SELECT shared_zone.zone, shared_zone.name, coalesce(zone.sequence, 0), shared_zone.database_sequence,
+                shared_zone.deleted, shared_zone.owner
+            FROM shared_zone LEFT JOIN zone ON zone.id = shared_zone.zone
+            WHERE shared_zone.database = ? AND shared_zone.database_sequence > ?
+                AND (shared_zone.deleted = 0 OR ?)
+            ORDER BY shared_zone.database_sequence LIMIT ?
+            """,
+            [databaseID, position, position > 0, limit]
         ).map(ZoneRow.init)
     }
 
     /// Gives the feeds of all shared databases that show a zone their next number.
     func noteChangeForParticipants(of zone: ZoneRow) throws {
         guard !zone.isDefault else { return }
-        let databases = try Int64.fetchAll(
-            db.cachedStatement(sql: "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0"),
-            arguments: [zone.id]
+        let databases = try db.values(
+            "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0",
+            [zone.id],
+            as: Int64.self
         )
         for database in databases { try touch(zone.id, inShared: database) }
     }
@@ -68,68 +63,66 @@ extension DatabaseContext {
     /// Puts a zone into a participant's shared database.
     func show(_ zone: ZoneRow, owner: String, to user: String) throws {
         let key = Self.ownerKey(of: .shared, for: user)
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO database (container, owner) VALUES (?, ?)")
-            .execute(arguments: [containerID, key])
+        try db.run("INSERT OR IGNORE INTO database (container, owner) VALUES (?, ?)", [containerID, key])
         // A zone of that name which is not shared any more leaves the feed: this one takes its place.
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM shared_zone WHERE name = ? AND owner = ? AND deleted = 1
-                    AND database = (SELECT id FROM database WHERE container = ? AND owner = ?)
-                """
-        ).execute(arguments: [zone.name, owner, containerID, key])
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO shared_zone (database, zone, name, owner, database_sequence)
-                SELECT id, ?, ?, ?, 0 FROM database WHERE container = ? AND owner = ?
-                """
-        ).execute(arguments: [zone.id, zone.name, owner, containerID, key])
+        try db.run(
+            """
+            DELETE FROM shared_zone WHERE name = ? AND owner = ? AND deleted = 1
+                AND database = (SELECT id FROM database WHERE container = ? AND owner = ?)
+            """,
+            [zone.name, owner, containerID, key]
+        )
+        try db.run(
+            """
+            INSERT OR IGNORE INTO shared_zone (database, zone, name, owner, database_sequence)
+            SELECT id, ?, ?, ?, 0 FROM database WHERE container = ? AND owner = ?
+            """,
+            [zone.id, zone.name, owner, containerID, key]
+        )
     }
 
     /// Takes a zone out of a participant's shared database, unless they see something else in it.
     func hide(_ zone: Int64, from user: String) throws {
-        let other = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND ended IS NULL"),
-            arguments: [user, zone]
+        let other = try db.row(
+            "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND ended IS NULL",
+            [user, zone]
         )
-        let database = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT id FROM database WHERE container = ? AND owner = ?"),
-            arguments: [containerID, Self.ownerKey(of: .shared, for: user)]
+        let database = try db.value(
+            "SELECT id FROM database WHERE container = ? AND owner = ?",
+            [containerID, Self.ownerKey(of: .shared, for: user)],
+            as: Int64.self
         )
         guard other == nil, let database else { return }
-        try db.cachedStatement(sql: "UPDATE shared_zone SET deleted = 1 WHERE database = ? AND zone = ?")
-            .execute(arguments: [database, zone])
+        try db.run("UPDATE shared_zone SET deleted = 1 WHERE database = ? AND zone = ?", [database, zone])
         try touch(zone, inShared: database)
     }
 
     /// Removes everything that is shared of a zone which goes as a whole.
     func eraseShares(of zone: ZoneRow) throws {
-        let users = try String.fetchAll(
-            db,
-            sql: "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL",
-            arguments: [zone.id]
+        let users = try db.values(
+            "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL",
+            [zone.id],
+            as: String.self
         )
-        try db.execute(sql: "DELETE FROM participation WHERE zone = ?", arguments: [zone.id])
+        try db.run("DELETE FROM participation WHERE zone = ?", [zone.id])
         for user in users { try hide(zone.id, from: user) }
-        try db.execute(
-            sql: "DELETE FROM share_member WHERE record IN (SELECT id FROM record WHERE zone = ?)",
-            arguments: [zone.id]
-        )
-        try db.execute(sql: "DELETE FROM share WHERE zone = ?", arguments: [zone.id])
-        try db.execute(sql: "DELETE FROM parent_link WHERE zone = ?", arguments: [zone.id])
+        try db.run("DELETE FROM share_member WHERE record IN (SELECT id FROM record WHERE zone = ?)", [zone.id])
+        try db.run("DELETE FROM share WHERE zone = ?", [zone.id])
+        try db.run("DELETE FROM parent_link WHERE zone = ?", [zone.id])
     }
 
     private func touch(_ zone: Int64, inShared database: Int64) throws {
-        try db.cachedStatement(sql: "UPDATE database SET sequence = sequence + 1 WHERE id = ?")
-            .execute(arguments: [database])
-        try db.cachedStatement(
-            sql: """
-                UPDATE shared_zone SET database_sequence = (SELECT sequence FROM database WHERE id = ?)
-                WHERE database = ? AND zone = ?
-                """
-        ).execute(arguments: [database, database, zone])
+        try db.run("UPDATE database SET sequence = sequence + 1 WHERE id = ?", [database])
+        try db.run(
+            """
+            UPDATE shared_zone SET database_sequence = (SELECT sequence FROM database WHERE id = ?)
+            WHERE database = ? AND zone = ?
+            """,
+            [database, database, zone]
+        )
     }
 
-    /// What changed for a participant in a zone of somebody else's, in the order in which it became so: records as they
+    /// What changed for a participant in a zone of another person, in the order in which it changed: records as they
     /// were written or came into sight, and those that went out of sight.
     ///
     /// A page goes on after the position of `start` and, among the records that came into sight there, after its `top`.

@@ -4,8 +4,8 @@ import GRDB
 extension RequestContext {
     /// Tells what stands behind the short names of shares (`records/resolve`).
     ///
-    /// Whoever has the name of a public share may ask, signed in or not (recorded). Of another share its owner and those
-    /// who are invited may.
+    /// Every caller that has the name of a public share may ask, signed in or not (recorded). Other shares are resolved for the owner
+    /// and for invited people.
     ///
     /// ```swift
     /// try emulator.request(in: publicDatabase, as: .user(ben)).resolveShares([ShortGUID("0NEa3AEPXwK71VM4gHFnvh2kw")])
@@ -13,8 +13,8 @@ extension RequestContext {
     /// ```
     ///
     /// - Parameter shortGUIDs: The short names; at most 200.
-    /// - Returns: One result for each name, in order. Somebody who may be meant by an invitation to an address that
-    ///   nobody is known by gets these invitations in `potentialMatchList`, and nothing of the share.
+    /// - Returns: One result for each name, in order. Where invitations went to addresses of unknown people, a
+    ///   caller without an invitation gets these in `potentialMatchList`, and nothing of the share.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database and for too many names.
     public func resolveShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
         try checkShortGUIDs(shortGUIDs)
@@ -54,10 +54,7 @@ extension RequestContext {
 
     private func checkShortGUIDs(_ shortGUIDs: [ShortGUID]) throws(EmulatorError) {
         guard database.scope == .public else { throw .notApplicable(in: database.scope) }
-        let limit = configuration.limits.operationsPerRequest
-        guard shortGUIDs.count <= limit else {
-            throw .badRequest("a request has at most \(limit) short GUIDs, not \(shortGUIDs.count)")
-        }
+        try configuration.limits.check(shortGUIDs.count, of: "short GUIDs")
     }
 }
 
@@ -74,14 +71,12 @@ private struct SharedRecord {
         let db = context.db
         guard
             let share = try ShareRow.fetch(shortGUID: shortGUID.value, container: context.containerID, db),
-            let zone = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT zone.id, zone.name, zone.sequence, zone.database_sequence, zone.deleted, database.owner
-                        FROM zone JOIN database ON database.id = zone.database WHERE zone.id = ?
-                        """
-                ),
-                arguments: [share.zone]
+            let zone = try db.row(
+                """
+                SELECT zone.id, zone.name, zone.sequence, zone.database_sequence, zone.deleted, database.owner
+                FROM zone JOIN database ON database.id = zone.database WHERE zone.id = ?
+                """,
+                [share.zone]
             ).map(ZoneRow.init),
             let row = try RecordRow.fetch(share.name, in: zone, db), !row.isDeleted
         else {
@@ -99,10 +94,10 @@ private struct SharedRecord {
 
     var publicPermission: SharePermission { content.publicPermission ?? SharePermission.none }
 
-    /// The place of a person among the participants: by name, or by the address that the invitation went to.
-    func place(of user: String, _ db: Database) throws -> Int? {
+    /// The index of a person among the participants: by name, or by the address that the invitation went to.
+    func participantIndex(of user: String, _ db: Database) throws -> Int? {
         let participants = content.participants ?? []
-        if let place = participants.firstIndex(where: { $0.userIdentity?.userRecordName == user }) { return place }
+        if let index = participants.firstIndex(where: { $0.userIdentity?.userRecordName == user }) { return index }
         guard let person = try Person.fetch(user, db) else { return nil }
         return participants.firstIndex { participant in
             guard participant.userIdentity?.userRecordName == nil, let lookup = participant.userIdentity?.lookup else {
@@ -114,7 +109,7 @@ private struct SharedRecord {
         }
     }
 
-    /// Invitations to addresses of nobody who is known.
+    /// Invitations to addresses of unknown people.
     var openInvitations: [ShareMetadata.PotentialMatch] {
         (content.participants ?? []).filter { $0.userIdentity?.userRecordName == nil }.map { participant in
             ShareMetadata.PotentialMatch(
@@ -134,8 +129,8 @@ extension DatabaseContext {
     fileprivate func description(of shared: SharedRecord, asked shortGUID: ShortGUID) throws -> ShareMetadata {
         let user: String? = if case .user(let name) = request.caller { name } else { nil }
         let isPublic = shared.publicPermission != SharePermission.none
-        let place = try user.flatMap { try shared.place(of: $0, db) }
-        let own = place.flatMap { shared.content.participants?[$0] }
+        let index = try user.flatMap { try shared.participantIndex(of: $0, db) }
+        let own = index.flatMap { shared.content.participants?[$0] }
         var metadata = ShareMetadata(shortGUID: shortGUID)
         metadata.containerIdentifier = address.container
         metadata.environment = address.environment.rawValue
@@ -184,18 +179,16 @@ extension DatabaseContext {
         var participants = shared.content.participants ?? []
         let person = try Person.fetch(user, db) ?? Person(userRecordName: user)
         let permission: SharePermission
-        if let place = try shared.place(of: user, db) {
-            permission = participants[place].permission ?? .readOnly
+        if let index = try shared.participantIndex(of: user, db) {
+            permission = participants[index].permission ?? .readOnly
             guard permission != SharePermission.none else { throw notInvited }
-            let isInForce = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND share = ? AND ended IS NULL"
-                ),
-                arguments: [user, shared.zone.id, shared.share.id]
+            let isInForce = try db.row(
+                "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND share = ? AND ended IS NULL",
+                [user, shared.zone.id, shared.share.id]
             )
-            if isInForce != nil, participants[place].acceptanceStatus == .accepted { return }
-            participants[place].acceptanceStatus = .accepted
-            participants[place].userIdentity = person.identity(foundBy: participants[place].userIdentity?.lookup)
+            if isInForce != nil, participants[index].acceptanceStatus == .accepted { return }
+            participants[index].acceptanceStatus = .accepted
+            participants[index].userIdentity = person.identity(foundBy: participants[index].userIdentity?.lookup)
         } else {
             permission = shared.publicPermission
             guard permission != SharePermission.none else { throw notInvited }
@@ -216,13 +209,12 @@ extension DatabaseContext {
         }
         let writer = try RecordWriter(self, shared.zone)
         _ = try writer.rewrite(shared.row) { $0.participants = participants }
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO participation (user, zone, share, permission, accepted, ended)
-                VALUES (?, ?, ?, ?, ?, NULL)
-                """
-        ).execute(
-            arguments: [user, shared.zone.id, shared.share.id, permission.rawValue, writer.zone.sequence]
+        try db.run(
+            """
+            INSERT OR REPLACE INTO participation (user, zone, share, permission, accepted, ended)
+            VALUES (?, ?, ?, ?, ?, NULL)
+            """,
+            [user, shared.zone.id, shared.share.id, permission.rawValue, writer.zone.sequence]
         )
         try show(shared.zone, owner: shared.owner, to: user)
         try writer.finish()

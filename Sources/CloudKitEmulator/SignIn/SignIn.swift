@@ -26,7 +26,7 @@ extension SignInCallback {
     }
 }
 
-/// Somebody wants to sign in: what the address of a sign-in page stands for.
+/// A request to sign in: what the address of a sign-in page stands for.
 public struct SignInRequest: Hashable, Sendable {
     /// The container that the person will use.
     public var container: String
@@ -36,7 +36,7 @@ public struct SignInRequest: Hashable, Sendable {
     public var callback: SignInCallback
 }
 
-/// A person whom the sign-in page offers.
+/// A person on the list of the sign-in page.
 public struct SignInCandidate: Hashable, Sendable {
     /// The user record name.
     public var userRecordName: String
@@ -74,15 +74,9 @@ extension CloudKitEmulator {
             address = text
         }
         try write { db in
-            try db.execute(
-                sql: "DELETE FROM sign_in_address WHERE token = ? AND container = ?",
-                arguments: [token, container]
-            )
+            try db.run("DELETE FROM sign_in_address WHERE token = ? AND container = ?", [token, container])
             guard let address else { return }
-            try db.execute(
-                sql: "INSERT INTO sign_in_address VALUES (?, ?, ?)",
-                arguments: [token, container, address]
-            )
+            try db.run("INSERT INTO sign_in_address VALUES (?, ?, ?)", [token, container, address])
         }
     }
 
@@ -116,19 +110,13 @@ extension CloudKitEmulator {
     public func signInRequest(ofTicket ticket: String) throws -> SignInRequest? {
         guard let ticket = SignInTicket(ticket, key: webTokenKey), ticket.expires > now else { return nil }
         let isUsed = try read { db in
-            try Row.fetchOne(
-                db,
-                sql: "SELECT 1 FROM used_sign_in_ticket WHERE nonce = ?",
-                arguments: [Data(ticket.nonce)]
-            ) != nil
+            try db.row("SELECT 1 FROM used_sign_in_ticket WHERE nonce = ?", [Data(ticket.nonce)]) != nil
         }
         guard !isUsed else { return nil }
         let addresses = try read { db in
-            try Row.fetchAll(
-                db,
-                sql: "SELECT token, url FROM sign_in_address WHERE container = ?",
-                arguments: [ticket.container]
-            ).map { row -> (token: String, url: String) in (row[0], row[1]) }
+            try db.rows("SELECT token, url FROM sign_in_address WHERE container = ?", [ticket.container]).map {
+                row -> (token: String, url: String) in (row[0], row[1])
+            }
         }
         let chosen = addresses.first {
             SHA256.hash(data: Array($0.token.utf8)).prefix(16).elementsEqual(ticket.tokenDigest)
@@ -149,29 +137,25 @@ extension CloudKitEmulator {
         let now = now
         guard let ticket = SignInTicket(ticket, key: webTokenKey), ticket.expires > now else { return false }
         return try write { db in
-            try db.execute(sql: "DELETE FROM used_sign_in_ticket WHERE expires <= ?", arguments: [now])
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO used_sign_in_ticket VALUES (?, ?)",
-                arguments: [Data(ticket.nonce), ticket.expires]
-            )
+            try db.run("DELETE FROM used_sign_in_ticket WHERE expires <= ?", [now])
+            try db.run("INSERT OR IGNORE INTO used_sign_in_ticket VALUES (?, ?)", [Data(ticket.nonce), ticket.expires])
             return db.changesCount == 1
         }
     }
 
-    /// Everybody who can sign in, by name.
+    /// All people who can sign in, by name.
     ///
     /// - Parameter limit: How many to list at most.
     /// - Returns: The people.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func listSignInCandidates(limit: Int = 200) throws -> [SignInCandidate] {
         try read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT name, given_name, family_name, email_address FROM user
-                    ORDER BY given_name IS NULL, given_name, family_name, name LIMIT ?
-                    """,
-                arguments: [limit]
+            try db.rows(
+                """
+                SELECT name, given_name, family_name, email_address FROM user
+                ORDER BY given_name IS NULL, given_name, family_name, name LIMIT ?
+                """,
+                [limit]
             ).map {
                 SignInCandidate(userRecordName: $0[0], givenName: $0[1], familyName: $0[2], emailAddress: $0[3])
             }

@@ -1,5 +1,11 @@
 import GRDB
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Where an emulator keeps its data.
 public enum EmulatorStorage: Hashable, Sendable {
     /// In memory: gone with the emulator.
@@ -55,5 +61,44 @@ extension EmulatorStorage {
         case .memory: false
         case .file: true
         }
+    }
+}
+
+/// Statements that are compiled once for each connection.
+extension Database {
+    func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+        try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// The first column of the first row.
+    func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ sql: String,
+        _ arguments: StatementArguments = [],
+        as type: Value.Type
+    ) throws -> Value? {
+        try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// The first column of all rows.
+    func values<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ sql: String,
+        _ arguments: StatementArguments = [],
+        as type: Value.Type
+    ) throws -> [Value] {
+        try Value.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// A secret of the storage, which is created when it is first read.
+    func secret(_ name: String, _ count: Int, from identifiers: IdentifierSource) throws -> Data {
+        try run("INSERT OR IGNORE INTO secret VALUES (?, ?)", [name, Data(identifiers.next(count))])
+        return try value("SELECT value FROM secret WHERE name = ?", [name], as: Data.self) ?? Data()
     }
 }

@@ -8,7 +8,7 @@ import GRDB
 ///   by field, zone and value. A filter on equality or a range, a sort, and a page from the middle are each one walk
 ///   along that tree, whatever the number of records. A record that lacks a field which can be sorted by has a row with
 ///   the value of ``IndexValue/absent``.
-/// - `place` does the same for locations, by latitude.
+/// - `location_entry` does the same for locations, by latitude. The first versions called it `place`.
 /// - `link` holds the references that bind (`DELETE_SELF`, `VALIDATE`) by the record that they point to.
 ///
 /// `record.sequence` counts the writes of its zone. It is the change tag (in base 36), and the order of the zone's
@@ -98,6 +98,9 @@ enum Tables {
         migrator.registerMigration("tickets of one sign-in", migrate: SignInTables.makeUsedTickets)
         migrator.registerMigration("made names of uploads") { db in try AssetTables.addMadeNames(in: db) }
         migrator.registerMigration("made device tokens", migrate: SubscriptionTables.addMadeTokens)
+        migrator.registerMigration("location entries") { db in
+            try db.execute(sql: "ALTER TABLE place RENAME TO location_entry")
+        }
         return migrator
     }
 }

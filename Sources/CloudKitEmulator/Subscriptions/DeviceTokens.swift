@@ -15,13 +15,6 @@ public struct IssuedDeviceToken: Hashable, Sendable {
     public var apnsToken: String
     /// What the address of the web courier ends in: the secret by which a device fetches its pushes.
     public var courierID: String
-
-    /// Makes a token.
-    public init(apnsEnvironment: String, apnsToken: String, courierID: String) {
-        self.apnsEnvironment = apnsEnvironment
-        self.apnsToken = apnsToken
-        self.courierID = courierID
-    }
 }
 
 extension RequestContext {
@@ -42,13 +35,12 @@ extension RequestContext {
         let owner = try subscriber()
         try check(apnsEnvironment, clientID)
         return try inDatabase(.public).write { context in
-            let known = try Row.fetchOne(
-                context.db,
-                sql: """
-                    SELECT token, courier FROM device_token
-                    WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND is_made
-                    """,
-                arguments: [context.containerID, owner, apnsEnvironment, clientID]
+            let known = try context.db.row(
+                """
+                SELECT token, courier FROM device_token
+                WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND is_made
+                """,
+                [context.containerID, owner, apnsEnvironment, clientID]
             )
             if let known {
                 return IssuedDeviceToken(apnsEnvironment: apnsEnvironment, apnsToken: known[0], courierID: known[1])
@@ -58,12 +50,12 @@ extension RequestContext {
                 apnsToken: Data(identifiers.next(32)).base64EncodedString(),
                 courierID: identifiers.hex(16)
             )
-            try context.db.execute(
-                sql: """
-                    INSERT INTO device_token (container, owner, apns_environment, client, token, courier, is_made)
-                    VALUES (?, ?, ?, ?, ?, ?, 1)
-                    """,
-                arguments: [
+            try context.db.run(
+                """
+                INSERT INTO device_token (container, owner, apns_environment, client, token, courier, is_made)
+                VALUES (?, ?, ?, ?, ?, ?, 1)
+                """,
+                [
                     context.containerID, owner, apnsEnvironment, clientID, token.apnsToken, token.courierID,
                 ]
             )
@@ -88,17 +80,17 @@ extension RequestContext {
         guard !apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
         return try inDatabase(.public).write { context in
             let newCourierID = identifiers.hex(16)
-            let courierID = try String.fetchOne(
-                context.db,
-                sql: """
-                    INSERT INTO device_token (container, owner, apns_environment, client, token, courier, registered)
-                    VALUES (?, ?, ?, ?, ?, ?, 1)
-                    ON CONFLICT (container, token) DO UPDATE SET
-                        owner = excluded.owner, apns_environment = excluded.apns_environment,
-                        client = excluded.client, courier = coalesce(courier, excluded.courier), registered = 1
-                    RETURNING courier
-                    """,
-                arguments: [context.containerID, owner, apnsEnvironment, clientID, apnsToken, newCourierID]
+            let courierID = try context.db.value(
+                """
+                INSERT INTO device_token (container, owner, apns_environment, client, token, courier, registered)
+                VALUES (?, ?, ?, ?, ?, ?, 1)
+                ON CONFLICT (container, token) DO UPDATE SET
+                    owner = excluded.owner, apns_environment = excluded.apns_environment,
+                    client = excluded.client, courier = coalesce(courier, excluded.courier), registered = 1
+                RETURNING courier
+                """,
+                [context.containerID, owner, apnsEnvironment, clientID, apnsToken, newCourierID],
+                as: String.self
             )
             return IssuedDeviceToken(
                 apnsEnvironment: apnsEnvironment,
@@ -164,15 +156,15 @@ extension CloudKitEmulator {
     public func takePush(forCourier courierID: String) throws -> [UInt8]? {
         guard try hasPush(forCourier: courierID) else { return nil }
         return try write { db in
-            try Data.fetchOne(
-                db,
-                sql: """
-                    DELETE FROM push WHERE id = (
-                        SELECT min(push.id) FROM push JOIN device_token ON device_token.id = push.device_token
-                        WHERE courier = ?
-                    ) RETURNING payload
-                    """,
-                arguments: [courierID]
+            try db.value(
+                """
+                DELETE FROM push WHERE id = (
+                    SELECT min(push.id) FROM push JOIN device_token ON device_token.id = push.device_token
+                    WHERE courier = ?
+                ) RETURNING payload
+                """,
+                [courierID],
+                as: Data.self
             ).map(Array.init)
         }
     }
@@ -182,14 +174,12 @@ extension CloudKitEmulator {
     /// - Throws: `NOT_FOUND` when the token is not or no longer known.
     private func hasPush(forCourier courierID: String) throws(EmulatorError) -> Bool {
         try read { db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM push WHERE push.device_token = device_token.id)
-                        FROM device_token WHERE courier = ?
-                        """
-                ),
-                arguments: [courierID]
+            let row = try db.row(
+                """
+                SELECT EXISTS (SELECT 1 FROM push WHERE push.device_token = device_token.id)
+                FROM device_token WHERE courier = ?
+                """,
+                [courierID]
             )
             guard let row else { throw EmulatorError(.notFound, "there is no such token") }
             return row[0]
@@ -204,12 +194,12 @@ extension CloudKitEmulator {
     public func takePushes(forDeviceToken apnsToken: String) throws -> [[UInt8]] {
         try write { db in
             let devices = "SELECT id FROM device_token WHERE token = ?"
-            let payloads = try Data.fetchAll(
-                db,
-                sql: "SELECT payload FROM push WHERE device_token IN (\(devices)) ORDER BY id",
-                arguments: [apnsToken]
+            let payloads = try db.values(
+                "SELECT payload FROM push WHERE device_token IN (\(devices)) ORDER BY id",
+                [apnsToken],
+                as: Data.self
             )
-            try db.execute(sql: "DELETE FROM push WHERE device_token IN (\(devices))", arguments: [apnsToken])
+            try db.run("DELETE FROM push WHERE device_token IN (\(devices))", [apnsToken])
             return payloads.map(Array.init)
         }
     }
@@ -219,11 +209,11 @@ extension CloudKitEmulator {
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
     public func revokeDeviceTokens(of userRecordName: String) throws {
         try write { db in
-            try db.execute(
-                sql: "DELETE FROM push WHERE device_token IN (SELECT id FROM device_token WHERE owner = ?)",
-                arguments: [userRecordName]
+            try db.run(
+                "DELETE FROM push WHERE device_token IN (SELECT id FROM device_token WHERE owner = ?)",
+                [userRecordName]
             )
-            try db.execute(sql: "DELETE FROM device_token WHERE owner = ?", arguments: [userRecordName])
+            try db.run("DELETE FROM device_token WHERE owner = ?", [userRecordName])
         }
         pushSignal.send()
     }
@@ -242,36 +232,27 @@ struct DeviceTokenRow {
     let isRegistered: Bool
 
     static func all(of owner: String, container: Int64, _ db: Database) throws -> [DeviceTokenRow] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: "SELECT id, registered FROM device_token WHERE container = ? AND owner = ? ORDER BY id"
-            ),
-            arguments: [container, owner]
+        try db.rows(
+            "SELECT id, registered FROM device_token WHERE container = ? AND owner = ? ORDER BY id",
+            [container, owner]
         ).map { DeviceTokenRow(id: $0[0], isRegistered: $0[1]) }
     }
 
     /// Counts the device's badge up.
     func countBadge(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db,
-            sql: "UPDATE device_token SET badge = badge + 1 WHERE id = ? RETURNING badge",
-            arguments: [id]
-        )
+        try db.value("UPDATE device_token SET badge = badge + 1 WHERE id = ? RETURNING badge", [id], as: Int64.self)
     }
 
     /// Puts a push at the end of the queue. Where the queue is full, the oldest makes room, as a push is a hint and no log.
     func queue(_ payload: [UInt8], atMost limit: Int, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO push (device_token, payload) VALUES (?, ?)",
-            arguments: [id, Data(payload)]
-        )
-        try db.execute(
-            sql: """
-                DELETE FROM push WHERE device_token = ?1 AND id <= (
-                    SELECT id FROM push WHERE device_token = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2
-                )
-                """,
-            arguments: [id, limit]
+        try db.run("INSERT INTO push (device_token, payload) VALUES (?, ?)", [id, Data(payload)])
+        try db.run(
+            """
+            DELETE FROM push WHERE device_token = ?1 AND id <= (
+                SELECT id FROM push WHERE device_token = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2
+            )
+            """,
+            [id, limit]
         )
     }
 }

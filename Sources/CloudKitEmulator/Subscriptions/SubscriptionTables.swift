@@ -2,7 +2,7 @@ import GRDB
 
 /// The tables of subscriptions, of the devices that are told, and of what waits for them.
 ///
-/// A subscription belongs to a person, or a key, in a database. `push` holds what nobody has fetched yet; it is written in
+/// A subscription belongs to a person, or a key, in a database. `push` holds what was not fetched yet; it is written in
 /// the transaction of the change that it tells of, so that no change is told of which was undone.
 enum SubscriptionTables {
     static func create(_ db: Database) throws {

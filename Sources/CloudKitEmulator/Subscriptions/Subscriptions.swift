@@ -47,7 +47,7 @@ extension RequestContext {
 
     /// Creates, changes and deletes subscriptions (`subscriptions/modify`). Every operation is tried, in order.
     ///
-    /// A name that exists is no failure: the subscription takes the new content's place. A second query subscription of
+    /// A name that exists does not fail: the subscription takes the new content's place. A second query subscription of
     /// the same content under another name is one, in words that were observed live: `INTERNAL_ERROR`, `could not find
     /// subscription we just created`. A deletion is answered with the bare name (observed live).
     ///
@@ -56,10 +56,7 @@ extension RequestContext {
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many operations.
     public func modifySubscriptions(_ operations: [SubscriptionOperation]) throws -> [SubscriptionResult] {
         let owner = try subscriber()
-        let limit = configuration.limits.operationsPerRequest
-        guard operations.count <= limit else {
-            throw EmulatorError.badRequest("a request has at most \(limit) operations, not \(operations.count)")
-        }
+        try configuration.limits.check(operations.count, of: "operations")
         return try write { context in
             try operations.map { operation in
                 let id = operation.subscription.subscriptionID
@@ -135,7 +132,7 @@ extension DatabaseContext {
             guard FieldRules.isIdentifier(query.recordType) else {
                 throw EmulatorError.badRequest("'\(query.recordType)' is not a valid record type name")
             }
-            // A type that nobody saved yet has no fields to compare with: its filters are judged when there is a record.
+            // A type that was never saved has no fields to compare with: its filters are checked when there is a record.
             if let type = try schema()[query.recordType] {
                 for filter in query.filters {
                     _ = try QueryCondition(filter, of: type, configuration: configuration)
@@ -191,10 +188,9 @@ struct StoredSubscription {
     private static let columns = "SELECT id, owner, name, body FROM subscription"
 
     static func all(of owner: String, in context: DatabaseContext) throws -> [StoredSubscription] {
-        try Row.fetchAll(
-            context.db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? ORDER BY id"),
-            arguments: [context.databaseID, owner]
-        ).map(StoredSubscription.init)
+        try context.db.rows(columns + " WHERE database = ? AND owner = ? ORDER BY id", [context.databaseID, owner]).map(
+            StoredSubscription.init
+        )
     }
 
     static func named(
@@ -202,9 +198,9 @@ struct StoredSubscription {
         of owner: String,
         in context: DatabaseContext
     ) throws -> StoredSubscription? {
-        try Row.fetchOne(
-            context.db.cachedStatement(sql: columns + " WHERE database = ? AND owner = ? AND name = ?"),
-            arguments: [context.databaseID, owner, name]
+        try context.db.row(
+            columns + " WHERE database = ? AND owner = ? AND name = ?",
+            [context.databaseID, owner, name]
         ).map(StoredSubscription.init)
     }
 
@@ -214,16 +210,16 @@ struct StoredSubscription {
         of owner: String,
         in context: DatabaseContext
     ) throws {
-        try context.db.execute(
-            sql: """
-                INSERT INTO subscription (database, owner, name, body) VALUES (?, ?, ?, ?)
-                ON CONFLICT (database, owner, name) DO UPDATE SET body = excluded.body
-                """,
-            arguments: [context.databaseID, owner, name, Data(try JSONWriter.bytes(of: subscription))]
+        try context.db.run(
+            """
+            INSERT INTO subscription (database, owner, name, body) VALUES (?, ?, ?, ?)
+            ON CONFLICT (database, owner, name) DO UPDATE SET body = excluded.body
+            """,
+            [context.databaseID, owner, name, Data(try JSONWriter.bytes(of: subscription))]
         )
     }
 
     static func delete(_ id: Int64, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM subscription WHERE id = ?", arguments: [id])
+        try db.run("DELETE FROM subscription WHERE id = ?", [id])
     }
 }

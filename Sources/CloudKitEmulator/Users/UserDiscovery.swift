@@ -16,7 +16,7 @@ extension RequestContext {
     /// // [{"userRecordName":"_8e1c…","nameComponents":{"givenName":"Ann"},"lookupInfo":{"emailAddress":"ann@example.com"}}]
     /// ```
     ///
-    /// - Parameter lookups: Whom to look for, each by one of the three.
+    /// - Parameter lookups: The people to look for, each by one of the three.
     /// - Returns: Who was found, in the order of the lookups, each with the lookup that found them. Those who do not let
     ///   themselves be discovered are as unknown as those who do not exist; what becomes of them,
     ///   ``EmulatorConfiguration/Unsettled/usersNotFound`` says.
@@ -42,9 +42,9 @@ extension RequestContext {
         }
     }
 
-    /// Lists everybody who can be discovered, but for the caller (`users/discover`, GET; `users/lookup/contacts`).
+    /// Lists all people who can be discovered, except the caller (`users/discover`, GET; `users/lookup/contacts`).
     ///
-    /// The service lists people of the caller's address book; here everybody is in everybody's.
+    /// The service lists people of the caller's address book; here each address book holds all people.
     ///
     /// - Parameters:
     /// - Returns: Their identities, in the order of their user record names.
@@ -56,12 +56,8 @@ extension RequestContext {
             throw EmulatorError(.internalError, "internal error")
         }
         return try emulator.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "SELECT \(Person.columns) FROM user WHERE discoverable AND name <> ? ORDER BY name"
-                ),
-                arguments: [user]
-            ).map { try Person($0).identity() }
+            try db.rows("SELECT \(Person.columns) FROM user WHERE discoverable AND name <> ? ORDER BY name", [user]).map
+            { try Person($0).identity() }
         }
     }
 
@@ -87,7 +83,7 @@ extension RequestContext {
     }
 }
 
-/// Somebody who can sign in: a row of `user`.
+/// A person who can sign in: a row of `user`.
 struct Person {
     let userRecordName: String
     var nameComponents: NameComponents?
@@ -120,15 +116,13 @@ struct Person {
     fileprivate static func find(_ column: (name: String, value: String), _ db: Database) throws -> Person? {
         // Addresses are the same in capitals. Should two people have one address, the first is meant.
         let collation = column.name == "email_address" ? " COLLATE NOCASE" : ""
-        return try Row.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT \(columns) FROM user WHERE \(column.name) = ?\(collation) ORDER BY name LIMIT 1"
-            ),
-            arguments: [column.value]
+        return try db.row(
+            "SELECT \(columns) FROM user WHERE \(column.name) = ?\(collation) ORDER BY name LIMIT 1",
+            [column.value]
         ).map(Person.init)
     }
 
-    /// Finds the person whom a lookup means; whether they let themselves be found is for the caller to ask.
+    /// Finds the person that a lookup means, discoverable or not.
     static func find(_ lookup: LookupInfo, _ db: Database) throws -> Person? {
         try lookup.column.flatMap { try find($0, db) }
     }

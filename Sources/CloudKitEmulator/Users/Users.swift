@@ -51,13 +51,13 @@ extension CloudKitEmulator {
             throw EmulatorError.badRequest("a user record name is an underscore and 32 lower-case hexadecimal digits")
         }
         try write { db in
-            try db.execute(
-                sql: """
-                    INSERT OR REPLACE INTO user
-                        (name, given_name, family_name, email_address, phone_number, name_components, discoverable)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: [
+            try db.run(
+                """
+                INSERT OR REPLACE INTO user
+                    (name, given_name, family_name, email_address, phone_number, name_components, discoverable)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
                     name, nameComponents?.givenName, nameComponents?.familyName, emailAddress, phoneNumber,
                     try nameComponents.map { Data(try JSONWriter.bytes(of: $0)) }, isDiscoverable,
                 ]
@@ -70,15 +70,12 @@ extension CloudKitEmulator {
     ///
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
     public func listUsers() throws -> [String] {
-        try read { db in try String.fetchAll(db, sql: "SELECT name FROM user ORDER BY name") }
+        try read { db in try db.values("SELECT name FROM user ORDER BY name", as: String.self) }
     }
 
     package func userExists(_ name: String) throws(EmulatorError) -> Bool {
         try read { db in
-            try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM user WHERE name = ?"),
-                arguments: [name]
-            ) != nil
+            try db.row("SELECT 1 FROM user WHERE name = ?", [name]) != nil
         }
     }
 }

@@ -8,14 +8,7 @@ public struct ZonePage: Hashable, Sendable {
     /// The point in the database's history at which the zones were so: `syncToken`, or `metaSyncToken` of `zones/changes`.
     public var syncToken: String
     /// Whether the next page has more.
-    public var moreComing: Bool
-
-    /// Makes a page.
-    public init(zones: [ZoneResult], syncToken: String, moreComing: Bool = false) {
-        self.zones = zones
-        self.syncToken = syncToken
-        self.moreComing = moreComing
-    }
+    public var moreComing = false
 }
 
 extension RequestContext {
@@ -56,11 +49,7 @@ extension RequestContext {
     ///   `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
     public func modifyZones(_ operations: [ZoneOperation]) throws -> [ZoneResult] {
         guard database.scope == .private else { throw EmulatorError.notApplicable(in: database.scope) }
-        guard operations.count <= configuration.limits.operationsPerRequest else {
-            throw EmulatorError.badRequest(
-                "a request has at most \(configuration.limits.operationsPerRequest) operations"
-            )
-        }
+        try configuration.limits.check(operations.count, of: "operations")
         var names = Set<String>()
         for operation in operations where !names.insert(operation.zone.zoneID.zoneName).inserted {
             throw EmulatorError.badRequest("more than one operation on zone '\(operation.zone.zoneID.zoneName)'")
@@ -103,14 +92,8 @@ extension DatabaseContext {
         }
         // A deleted zone of that name leaves the feed. The new zone has a new row number, by which tokens of the old one are told
         // from its own.
-        try db.execute(
-            sql: "DELETE FROM zone WHERE database = ? AND name = ?",
-            arguments: [databaseID, zoneID.zoneName]
-        )
-        try db.execute(
-            sql: "INSERT INTO zone (database, name) VALUES (?, ?)",
-            arguments: [databaseID, zoneID.zoneName]
-        )
+        try db.run("DELETE FROM zone WHERE database = ? AND name = ?", [databaseID, zoneID.zoneName])
+        try db.run("INSERT INTO zone (database, name) VALUES (?, ?)", [databaseID, zoneID.zoneName])
         let created = try zone(zoneID)
         try noteChange(of: created)
         try PushFanout(for: created, in: self)?.send([], schema: nil)
@@ -125,7 +108,7 @@ extension DatabaseContext {
         // Participants are notified as well. They are looked up now, because their part in the zone ends here.
         let fanout = try PushFanout(for: zone, in: self)
         try eraseRecords(of: zone)
-        try db.execute(sql: "UPDATE zone SET deleted = 1 WHERE id = ?", arguments: [zone.id])
+        try db.run("UPDATE zone SET deleted = 1 WHERE id = ?", [zone.id])
         try noteChange(of: zone)
         try fanout?.send([], schema: nil)
         return Zone(zoneID: zone.zoneID(in: self), isDeleted: true)

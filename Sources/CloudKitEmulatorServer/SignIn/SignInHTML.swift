@@ -37,7 +37,7 @@ enum SignInHTML {
 
     /// The end in a window that another opened: the outcome goes there, and the window closes.
     ///
-    /// Opened in another way there is nobody to tell; then the page says so and shows the token, to be pasted.
+    /// When no window opened it, the page shows the token, to be copied.
     static func message(_ items: [(name: String, value: String)], name: String?) -> String {
         let token = items.first { $0.name == "ckWebAuthToken" }?.value
         let title = name.map { "Signed in as \($0)" } ?? "Nobody signed in"

@@ -9,7 +9,7 @@ import StreamingJSON
 /// The service asks for an Apple Account, a password and a code. The emulator has none of these, so it lists its users
 /// instead. What comes of it is the service's: a redirect to the callback with `ckWebAuthToken` and `ckSession`, which
 /// hold the same, or a message with both to the window that opened the page (Apple's archived page on web
-/// authentication; CloudKit JS reads `ckSession`). Whoever declines gives the error message `accessError`, as CloudKit
+/// authentication; CloudKit JS reads `ckSession`). A person who declines causes the error message `accessError`, as CloudKit
 /// JS knows it; that a redirect has it in the query as `errorMessage` is a guess.
 struct SignInPage {
     static let path = "/sign-in"

@@ -49,7 +49,7 @@ struct ShareTests {
         )
         var odd = share(of: "A", tag: "1", named: "S")
         odd.record.publicPermission = .unknown
-        #expect(try world.modify(odd) == ["S! BAD_REQUEST 'UNKNOWN' is no publicPermission"])
+        #expect(try world.modify(odd) == ["S! BAD_REQUEST 'UNKNOWN' is not a publicPermission"])
         odd.record.publicPermission = .readOnly
         odd.record.participants = [Participant(type: .user, permission: .readOnly)]
         #expect(

@@ -2,29 +2,6 @@ import CloudKitModel
 import GRDB
 import StreamingJSON
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// What happened to a record in a transaction.
-struct RecordEvent {
-    let kind: Subscription.Event
-    let row: RecordRow
-    /// The record afterwards; of a deleted one, before.
-    let content: Record
-
-    /// How a push says it (`fo`).
-    fileprivate var number: Int64 {
-        switch kind {
-        case .create: 1
-        case .update: 2
-        default: 3
-        }
-    }
-}
-
 /// Notifies the subscriptions of what a transaction changed: it queues a push for each device of each person whose subscription fires.
 ///
 /// The subscriptions are those of the zone's own database, and those of the shared databases that show the zone, as far as their
@@ -61,21 +38,19 @@ struct PushFanout {
 
     /// Reads the subscriptions that may fire; `nil` when there is none.
     init?(for zone: ZoneRow, in context: DatabaseContext) throws {
-        watches = try Row.fetchAll(
-            context.db.cachedStatement(
-                sql: """
-                    SELECT subscription.id, subscription.owner, subscription.name, subscription.body,
-                        database.owner AS database_owner, source.zone_owner
-                    FROM (
-                        SELECT database, NULL AS zone_owner FROM zone WHERE id = ?1
-                        UNION ALL SELECT database, owner FROM shared_zone WHERE zone = ?1 AND deleted = 0
-                    ) AS source
-                    CROSS JOIN subscription ON subscription.database = source.database
-                    JOIN database ON database.id = source.database
-                    ORDER BY subscription.id
-                    """
-            ),
-            arguments: [zone.id]
+        watches = try context.db.rows(
+            """
+            SELECT subscription.id, subscription.owner, subscription.name, subscription.body,
+                database.owner AS database_owner, source.zone_owner
+            FROM (
+                SELECT database, NULL AS zone_owner FROM zone WHERE id = ?1
+                UNION ALL SELECT database, owner FROM shared_zone WHERE zone = ?1 AND deleted = 0
+            ) AS source
+            CROSS JOIN subscription ON subscription.database = source.database
+            JOIN database ON database.id = source.database
+            ORDER BY subscription.id
+            """,
+            [zone.id]
         ).map(Watch.init)
         if watches.isEmpty { return nil }
         self.context = context
@@ -83,7 +58,7 @@ struct PushFanout {
     }
 
     /// Queues the pushes.
-    func send(_ events: [RecordEvent], schema: Schema?) throws {
+    func send(_ events: [RecordChange], schema: Schema?) throws {
         var hasQueued = false
         for watch in watches {
             let stored = watch.stored
@@ -105,24 +80,22 @@ struct PushFanout {
     // MARK: What fires
 
     /// Whether a participant sees the record of an event in what is shared with them, or saw it before it was deleted.
-    private func sees(_ event: RecordEvent, _ user: String) throws -> Bool {
-        try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT 1 FROM share_member JOIN participation ON participation.share = share_member.share
-                    WHERE share_member.record = ? AND (share_member.left_at IS NULL OR ?)
-                        AND participation.user = ? AND participation.zone = ? AND participation.ended IS NULL
-                    """
-            ),
-            arguments: [event.row.id, event.kind == .delete, user, zone.id]
+    private func sees(_ event: RecordChange, _ user: String) throws -> Bool {
+        try db.row(
+            """
+            SELECT 1 FROM share_member JOIN participation ON participation.share = share_member.share
+            WHERE share_member.record = ? AND (share_member.left_at IS NULL OR ?)
+                AND participation.user = ? AND participation.zone = ? AND participation.ended IS NULL
+            """,
+            [event.row.id, event.kind == .delete, user, zone.id]
         ) != nil
     }
 
     private func contents(
         of watch: Watch,
-        _ events: [RecordEvent],
+        _ events: [RecordChange],
         _ schema: Schema?
-    ) throws -> [(content: PushPayload.Content, event: RecordEvent?)] {
+    ) throws -> [(content: PushPayload.Content, event: RecordChange?)] {
         let subscription = watch.stored.subscription
         var change = PushPayload.Change(
             databaseNumber: context.configuration.unsettled.databaseNumber(of: watch.scope),
@@ -178,7 +151,7 @@ struct PushFanout {
     ///
     /// - Returns: Whether there is a device.
     private func queue(
-        _ push: (content: PushPayload.Content, event: RecordEvent?),
+        _ push: (content: PushPayload.Content, event: RecordChange?),
         for stored: StoredSubscription
     ) throws -> Bool {
         let devices = try DeviceTokenRow.all(of: stored.owner, container: context.containerID, db).filter {
@@ -199,6 +172,16 @@ struct PushFanout {
         }
         return !devices.isEmpty
     }
+}
+
+extension RecordChange {
+    fileprivate var kind: Subscription.Event { new == nil ? .delete : old == nil ? .create : .update }
+
+    /// How a push says it (`fo`).
+    fileprivate var number: Int64 { new == nil ? 3 : old == nil ? 1 : 2 }
+
+    /// The record afterwards; of a deleted one, before.
+    fileprivate var content: Record { new ?? old ?? Record(recordName: nil) }
 }
 
 extension NotificationInfo {

@@ -7,23 +7,18 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// What a value of a request means for a field, or why the service refuses it.
+/// The rules about the value of a field: what a value of a request is stored as, or why it fails.
 ///
-/// The service infers strings, numbers, objects and lists that come without a type, and takes the type's word otherwise.
-/// The texts of refusals are recorded ones.
+/// The service infers strings, numbers, objects and lists that come without a type, and trusts the type otherwise. The texts of
+/// failures are recorded ones.
 struct FieldRules {
-    let context: DatabaseContext
+    let scope: DatabaseScope
     let zone: ZoneRow
-    let limits: EmulatorConfiguration.Limits
+    let zoneOwner: String
 
     /// The value as it is stored: in one form for each kind, with the type that every reply shows.
+    /// `known` is the field's kind, where it has one.
     ///
-    /// - Parameters:
-    ///   - value: The value of the request.
-    ///   - name: The field's name.
-    ///   - type: The record's type.
-    ///   - known: The field's kind, where it has one.
-    /// - Returns: The value.
     /// - Throws: A `BAD_REQUEST` in the recorded words.
     func stored(
         _ value: FieldValue,
@@ -51,7 +46,7 @@ struct FieldRules {
         case .unknown(let tag, let json):
             value = try inferred(json, tag: tag, known: known)
         case .encrypted(let inner):
-            guard context.address.scope != .public else {
+            guard scope != .public else {
                 throw .badRequest("encrypted fields are not supported in the public database")
             }
             if let known, !known.isEncrypted {
@@ -182,7 +177,7 @@ struct FieldRules {
             recordName: reference.recordName,
             action: reference.action,
             zoneID: zone.isDefault
-                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zone.ownerRecordName(in: context))
+                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zoneOwner)
         )
     }
 }
@@ -202,7 +197,7 @@ extension FieldRules {
 }
 
 extension FieldValue {
-    /// Whether the value is null, whatever type stands beside it.
+    /// Whether the value is null, with any type beside it.
     fileprivate var isNullOfAnyType: Bool {
         switch self {
         case .null: true

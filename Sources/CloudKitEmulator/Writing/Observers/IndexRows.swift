@@ -1,0 +1,103 @@
+import CloudKitModel
+import GRDB
+
+/// The rows of the tables `entry` and `location_entry`, by which queries find the records of a zone.
+struct IndexRows {
+    let db: Database
+    let zone: Int64
+
+    /// Brings the index from a record's old content to its new one.
+    func update(for change: RecordChange) throws {
+        guard let type = change.type else { return }
+        let (old, new, record) = (change.old, change.new, change.row.id)
+        var rows: [(field: Int64, value: IndexValue)] = []
+        for (name, field) in type.fields where !field.kind.isEncrypted {
+            let (before, after) = (old?.fields[name], new?.fields[name])
+            // Strings of Swift are equal when they look alike already; the rows hold their bytes.
+            let holdsText = field.kind.base == .string || field.kind.base == .reference
+            if !holdsText, old != nil, new != nil, before == after { continue }
+            if field.kind == FieldKind(.location) {
+                try indexLocation(after?.locationValue, over: before?.locationValue, field: field.id, record: record)
+                continue
+            }
+            let present = old == nil ? [] : IndexValue.values(of: before, in: field.kind)
+            let wanted = new == nil ? [] : IndexValue.values(of: after, in: field.kind)
+            let (presentSet, wantedSet) = (Set(present), Set(wanted))
+            for value in present where !wantedSet.contains(value) {
+                try db.run(
+                    "DELETE FROM entry WHERE field = ? AND zone = ? AND value = ? AND record = ?",
+                    [field.id, zone, value, record]
+                )
+            }
+            for value in wanted where !presentSet.contains(value) { rows.append((field.id, value)) }
+        }
+        try insert(rows[...], of: record)
+    }
+
+    /// Writes rows of `entry`, several in one statement.
+    private func insert(_ rows: ArraySlice<(field: Int64, value: IndexValue)>, of record: Int64) throws {
+        let rowsOfStatement = 16
+        var rest = rows
+        while !rest.isEmpty {
+            let chunk = rest.prefix(rowsOfStatement)
+            rest = rest.dropFirst(rowsOfStatement)
+            var arguments: [DatabaseValue] = []
+            arguments.reserveCapacity(4 * chunk.count)
+            for row in chunk {
+                arguments.append(row.field.databaseValue)
+                arguments.append(zone.databaseValue)
+                arguments.append(row.value.databaseValue)
+                arguments.append(record.databaseValue)
+            }
+            try db.run(Self.insertions[chunk.count - 1], StatementArguments(arguments))
+        }
+    }
+
+    /// The statements that insert 1, 2, … 16 rows.
+    private static let insertions = (1...16).map { count in
+        "INSERT INTO entry VALUES " + Array(repeating: "(?, ?, ?, ?)", count: count).joined(separator: ", ")
+    }
+
+    private func indexLocation(_ new: Location?, over old: Location?, field: Int64, record: Int64) throws {
+        if new?.latitude == old?.latitude, new?.longitude == old?.longitude { return }
+        if let old {
+            try db.run(
+                """
+                DELETE FROM location_entry
+                WHERE field = ? AND zone = ? AND latitude = ? AND longitude = ? AND record = ?
+                """,
+                [field, zone, old.latitude, old.longitude, record]
+            )
+        }
+        if let new {
+            try db.run(
+                "INSERT INTO location_entry VALUES (?, ?, ?, ?, ?)",
+                [field, zone, new.latitude, new.longitude, record]
+            )
+        }
+    }
+
+    func erase(_ schema: Schema) throws {
+        for field in schema.types.values.flatMap(\.fields.values) {
+            try db.run("DELETE FROM entry WHERE field = ? AND zone = ?", [field.id, zone])
+            try db.run("DELETE FROM location_entry WHERE field = ? AND zone = ?", [field.id, zone])
+        }
+    }
+}
+
+extension Schema.Field {
+    /// Gives all records of a type their index rows for this field, which the type did not have so far.
+    func indexAbsence(inRecordsOf type: Schema.RecordType, container: Int64, _ db: Database) throws {
+        guard kind.isSortable else { return }
+        try db.run(
+            """
+            INSERT INTO entry (field, zone, value, record)
+            SELECT ?, record.zone, ?, record.id
+            FROM database JOIN zone ON zone.database = database.id
+            CROSS JOIN record INDEXED BY record_created_order ON record.zone = zone.id
+            WHERE database.container = ? AND record.type = ? AND record.deleted = 0
+            """,
+            [id, IndexValue.absent, container, type.id]
+        )
+    }
+}

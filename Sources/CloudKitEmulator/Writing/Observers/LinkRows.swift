@@ -1,0 +1,79 @@
+import CloudKitModel
+import GRDB
+
+/// A reference with `DELETE_SELF` or `VALIDATE`: what binds one record to another of its zone.
+struct Link: Hashable {
+    enum Action: Int {
+        case deleteSelf = 1
+        case validate = 2
+    }
+
+    let name: String
+    let action: Action
+}
+
+extension Record {
+    /// The references of a record that bind.
+    var links: Set<Link> {
+        var links: Set<Link> = []
+        for (_, value) in fields {
+            let references: [Reference] =
+                switch value {
+                case .reference(let reference): [reference]
+                case .referenceList(let references): references
+                default: []
+                }
+            for reference in references {
+                if reference.action == .validate { links.insert(Link(name: reference.recordName, action: .validate)) }
+                if reference.action == .deleteSelf {
+                    links.insert(Link(name: reference.recordName, action: .deleteSelf))
+                }
+            }
+        }
+        return links
+    }
+}
+
+/// The rows of the table `link`: the links of a zone's records by the record that they point to.
+struct LinkRows {
+    let db: Database
+    let zone: Int64
+
+    func update(for change: RecordChange) throws {
+        if change.old?.links.isEmpty == false {
+            try db.run("DELETE FROM link WHERE source = ?", [change.row.id])
+        }
+        for link in change.new?.links ?? [] {
+            try db.run(
+                "INSERT INTO link (zone, name, action, source) VALUES (?, ?, ?, ?)",
+                [zone, link.name, link.action.rawValue, change.row.id]
+            )
+        }
+    }
+
+    /// The records that refer to a record.
+    func sources(of row: RecordRow, action: Link.Action) throws -> [Int64] {
+        try db.values(
+            "SELECT source FROM link WHERE zone = ? AND name = ? AND action = ?",
+            [row.zone, row.name, action.rawValue],
+            as: Int64.self
+        )
+    }
+
+    /// The number of records that have a link, without one of them.
+    func count(of link: Link, except record: Int64?) throws -> Int {
+        try db.value(
+            """
+            SELECT count(*) FROM link
+            WHERE zone = ? AND name = ? AND action = ? AND source <> coalesce(?, 0)
+            """,
+            [zone, link.name, link.action.rawValue, record],
+            as: Int.self
+        ) ?? 0
+    }
+
+    func erase() throws {
+        try db.run("DELETE FROM link WHERE source IN (SELECT id FROM record WHERE zone = ?)", [zone])
+        try db.run("DELETE FROM link WHERE zone = ?", [zone])
+    }
+}

@@ -1,0 +1,128 @@
+import CloudKitModel
+
+/// What the rules about the type of a record that is saved look at.
+struct TypeFacts {
+    /// The type of the request.
+    let requested: String?
+    /// The type of the existing record.
+    let existing: String?
+    /// Whether the schema has the type.
+    let isKnown: Bool
+    /// Whether writes add types and fields to the schema.
+    let extendsSchema: Bool
+}
+
+/// What the rules about one field of a record that is saved look at.
+struct FieldFacts {
+    let name: String
+    let type: String
+    /// Whether the schema has the field.
+    let isKnown: Bool
+    let extendsSchema: Bool
+    let limits: EmulatorConfiguration.Limits
+
+    /// Whether the field is one that shares have.
+    fileprivate var isOfShares: Bool { type == Record.shareType && name.hasPrefix("cloudkit.") }
+}
+
+/// What the rules about the content of a record that is saved look at.
+struct ContentFacts {
+    let name: String
+    let type: String
+    /// Whether the record exists before.
+    let exists: Bool
+    let newFieldCount: Int
+    let knownFieldCount: Int
+    /// In a zone of another person: what the caller may do at the parent that the record gets; `nil` where it is not moved.
+    let permissionAtParent: SharePermission?
+    /// Whether the record is created, or gets another parent, in a zone of another person.
+    let isPlacedByParticipant: Bool
+    /// The references with `VALIDATE` and `DELETE_SELF`.
+    let links: [LinkFacts]
+    /// Bytes of names and values without files.
+    let size: Int
+    let configuration: EmulatorConfiguration
+
+    struct LinkFacts {
+        let target: String
+        let action: Link.Action
+        /// For `VALIDATE`: whether the target exists, or will by the end of the batch.
+        let targetExists: Bool
+        /// For `DELETE_SELF`: the number of other records that refer to the target.
+        let otherSources: Int
+    }
+}
+
+/// The rules about what a record holds. What the value of a field may be, ``FieldRules`` decides.
+enum ContentRules {
+    static let type: [WriteRule<TypeFacts>] = [
+        WriteRule("update with another record type does not change the record's type") {
+            guard let existing = $0.existing, let requested = $0.requested, requested != existing else { return nil }
+            return .badRequest("invalid attempt to update record from type '\(existing)' to '\(requested)'")
+        },
+        WriteRule(
+            "create without a record type is refused, and nothing is saved",
+            also: "forceUpdate and forceReplace of a missing record need a record type"
+        ) {
+            guard $0.existing == nil, $0.requested == nil else { return nil }
+            return .badRequest("recordType is required to create a record")
+        },
+        WriteRule("a record type's name is valid", tests: "OperationTests") {
+            guard $0.existing == nil, let type = $0.requested, type != Record.shareType, !FieldRules.isIdentifier(type)
+            else {
+                return nil
+            }
+            return .badRequest("'\(type)' is not a valid record type name")
+        },
+        WriteRule("production takes no record type that was not deployed") {
+            guard let type = $0.existing ?? $0.requested, !$0.isKnown, !$0.extendsSchema, !FieldRules.isSystemType(type)
+            else { return nil }
+            return .notDeployed(type: type)
+        },
+    ]
+
+    static let field: [WriteRule<FieldFacts>] = [
+        WriteRule("field names begin with a letter and hold letters, digits and underscores") {
+            let isLong = $0.name.utf8.count > $0.limits.nameLength
+            guard isLong || !$0.isKnown && !$0.isOfShares && !FieldRules.isIdentifier($0.name) else { return nil }
+            return .badRequest("'\($0.name)' is not a valid field name")
+        },
+        WriteRule("a field that the record type does not have is refused") {
+            $0.isKnown || $0.extendsSchema || $0.isOfShares ? nil : .notDeployed(field: $0.name, of: $0.type)
+        },
+    ]
+
+    static let content: [WriteRule<ContentFacts>] = [
+        WriteRule("a record type has at most 256 fields") {
+            let limit = $0.configuration.limits.fieldsPerRecordType
+            guard $0.newFieldCount > 0, $0.newFieldCount + $0.knownFieldCount > limit else { return nil }
+            return .badRequest("record type '\($0.type)' would have more than \(limit) fields")
+        },
+        WriteRule("what a participant writes is below what is shared", tests: "ShareTests") {
+            guard $0.isPlacedByParticipant, $0.permissionAtParent != .readWrite else { return nil }
+            return .denied($0.exists ? "WRITE" : "CREATE")
+        },
+        WriteRule("a VALIDATE reference needs its target") { facts in
+            facts.links.first { $0.action == .validate && !$0.targetExists }.map { link in
+                EmulatorError(
+                    .validatingReferenceError,
+                    "the record '\(link.target)', referred to with VALIDATE, does not exist"
+                )
+            }
+        },
+        WriteRule("at most 750 references with DELETE_SELF lead to one record") { facts in
+            let limit = facts.configuration.limits.deleteSelfReferencesPerTarget
+            return facts.links.first { $0.action == .deleteSelf && $0.otherSources >= limit }.map { link in
+                .badRequest("more than \(limit) records would refer to record '\(link.target)' with DELETE_SELF")
+            }
+        },
+        WriteRule("a record of more than 1 MB is refused, and the rest of the batch is saved") {
+            let limit = $0.configuration.limits.recordSize
+            guard $0.size > limit else { return nil }
+            return EmulatorError(
+                $0.configuration.unsettled.oversizedRecord,
+                "record '\($0.name)' has \($0.size) bytes; at most \(limit) are allowed"
+            )
+        },
+    ]
+}

@@ -1,0 +1,173 @@
+import CloudKitModel
+
+/// What the rules about an operation look at: the operation, who asks for it, and the record that it finds.
+struct OperationFacts {
+    let requirements: OperationRequirements
+    let request: Record
+    /// The name of the request, or the one that a new record gets.
+    let name: String
+    /// The record of that name, as far as the caller sees it.
+    let existing: RecordRow?
+    let existingType: String?
+    /// Whether the name belongs to a record that the caller does not see.
+    let isHidden: Bool
+    /// What the caller may do with the existing record, in a zone of another person.
+    let participation: Participation?
+    let scope: DatabaseScope
+    let user: String?
+    let configuration: EmulatorConfiguration
+
+    var mustExist: Bool { requirements.presence == .present }
+    var mustBeMissing: Bool { requirements.presence == .missing }
+    var deletes: Bool { requirements.deletes }
+    var isShare: Bool { (existingType ?? request.recordType) == Record.shareType }
+
+    /// A participant's part in a record.
+    struct Participation {
+        let permission: SharePermission?
+        /// Whether the record is a share that the participant administers.
+        let administers: Bool
+        /// Whether the record is what is shared, and not below it.
+        let isRoot: Bool
+    }
+}
+
+/// What the rules about the deletion of a record look at.
+struct DeletionFacts {
+    /// The name of a record that would be deleted although one that stays refers to it with `VALIDATE`.
+    let requiredName: String?
+}
+
+/// The rules about an operation and the record that it finds (section "Modifying records": create, update, replace, delete and their
+/// forced forms).
+enum OperationRules {
+    static let all: [WriteRule<OperationFacts>] = [
+        WriteRule("update, replace and delete need a record name") {
+            guard $0.request.recordName == nil, $0.deletes || $0.mustExist else {
+                return nil
+            }
+            return .badRequest("recordName is required")
+        },
+        WriteRule("the type that Apple's page prints is no share") {
+            $0.request.recordType == Record.misspelledShareType ? .shareOfMissingRecord($0.configuration) : nil
+        },
+        WriteRule("no record is created over one out of sight", tests: "ShareTests") {
+            $0.isHidden && !$0.mustExist && !$0.deletes ? .denied("CREATE") : nil
+        },
+        WriteRule("create with the present change tag is refused as EXISTS, or is refused as CONFLICT") {
+            guard $0.mustBeMissing, $0.existing != nil else { return nil }
+            let code: ServerErrorCode =
+                switch $0.configuration.unsettled.createOnExisting {
+                case .exists: .exists
+                case .conflict: .conflict
+                }
+            return EmulatorError(code, "record to insert already exists")
+        },
+        // A record that carries a tag existed once: the text is the service's answer to a save into the wrong zone.
+        WriteRule("create of a record that does not exist, with a change tag is refused as NOT_FOUND") {
+            guard $0.mustBeMissing, $0.request.recordChangeTag != nil else { return nil }
+            return .missingTaggedRecord
+        },
+        WriteRule(
+            "update of an existing record, with no change tag is refused as BAD_REQUEST, or changes the fields sent and keeps the others",
+            also: "delete of an existing record, with no change tag is refused as BAD_REQUEST, or deletes it"
+        ) {
+            let unsettled = $0.configuration.unsettled
+            let missingTag = $0.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
+            guard $0.mustExist, $0.request.recordChangeTag == nil, missingTag == .refused else {
+                return nil
+            }
+            return .badRequest("recordChangeTag is required; the forced operation does without")
+        },
+        WriteRule("update of a record that does not exist, with a change tag is refused as NOT_FOUND") {
+            guard $0.mustExist, $0.existing == nil else { return nil }
+            return $0.request.recordChangeTag == nil ? .recordNotFound : .missingTaggedRecord
+        },
+        WriteRule(
+            "update with an old change tag is refused as CONFLICT",
+            also: "replace with an old change tag is refused as CONFLICT",
+            "delete with an old change tag is refused as CONFLICT"
+        ) {
+            guard $0.mustExist, let tag = $0.request.recordChangeTag,
+                let existing = $0.existing,
+                tag != existing.changeTag
+            else { return nil }
+            return .staleChangeTag
+        },
+        WriteRule(
+            "forceDelete of a record that does not exist, with no change tag deletes it, or is refused as NOT_FOUND"
+        ) {
+            guard $0.requirements.presence == .either, $0.deletes, $0.existing == nil,
+                !$0.configuration.unsettled.forceDeleteOfMissingSucceeds
+            else { return nil }
+            return .recordNotFound
+        },
+        // The service creates these records, and they stay.
+        WriteRule("clients neither create nor delete records of people") {
+            guard $0.scope == .public, ($0.existingType ?? $0.request.recordType) == Record.userType else { return nil }
+            let code = $0.configuration.unsettled.creationOrDeletionOfUserRecord
+            switch ($0.existing != nil, $0.deletes) {
+            case (true, true): return .denied("WRITE", code)
+            case (false, false): return .denied("CREATE", code)
+            case (true, false), (false, true): return nil
+            }
+        },
+        // The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`. Private databases are
+        // their owner's.
+        WriteRule(
+            "nobody writes a record that somebody else made",
+            also: "with the API token alone, nothing can be created"
+        ) {
+            guard $0.scope == .public else { return nil }
+            if let existing = $0.existing {
+                return $0.user == nil || $0.user != existing.creator ? .denied("WRITE") : nil
+            }
+            return $0.user == nil ? .denied("CREATE") : nil
+        },
+        // Every participant may leave a share, which they do by deleting it.
+        WriteRule(
+            "a participant deletes no record that is only readable, nor the root of a share",
+            tests: "ShareTests"
+        ) {
+            guard $0.deletes, !$0.isShare, let participation = $0.participation else { return nil }
+            return participation.permission == .readWrite && !participation.isRoot ? nil : .denied("WRITE")
+        },
+        WriteRule("record names are not empty, not longer than 255 characters, ASCII, and do not begin with _") {
+            guard !$0.deletes, $0.existing == nil, !$0.configuration.limits.allowsName($0.name) else {
+                return nil
+            }
+            return .badRequest("'\($0.name)' is not a valid record name")
+        },
+        WriteRule("a participant changes no record that is only readable", tests: "ShareTests") {
+            guard !$0.deletes, let participation = $0.participation else { return nil }
+            let isAllowed = $0.isShare ? participation.administers : participation.permission == .readWrite
+            return isAllowed ? nil : .denied("WRITE")
+        },
+    ]
+
+    static let deletion: [WriteRule<DeletionFacts>] = [
+        WriteRule("what a VALIDATE reference points to cannot be deleted until the referrer is") { facts in
+            facts.requiredName.map { name in
+                EmulatorError(
+                    .validatingReferenceError,
+                    "record '\(name)' cannot be deleted while another record refers to it with VALIDATE"
+                )
+            }
+        }
+    ]
+}
+
+extension EmulatorError {
+    static let recordNotFound = EmulatorError(.notFound, "Record not found")
+    static let missingTaggedRecord = EmulatorError(.notFound, "recordChangeTag specified, but record not found")
+    static let staleChangeTag = EmulatorError(.conflict, "client oplock error updating record")
+
+    /// The role of the caller does not allow an operation (observed live for the public database).
+    static func denied(_ operation: String, _ code: ServerErrorCode = .accessDenied) -> EmulatorError {
+        EmulatorError(code, "\(operation) operation not permitted")
+    }
+
+    static func shareOfMissingRecord(_ configuration: EmulatorConfiguration) -> EmulatorError {
+        EmulatorError(configuration.unsettled.shareOfMissingRecord, "Cannot share - no such record exists to share")
+    }
+}

@@ -1,0 +1,104 @@
+import CloudKitModel
+
+/// What a share says of who may do what.
+struct ShareTerms {
+    var publicPermission: SharePermission
+    /// All who take part, the owner first.
+    var participants: [Participant]
+
+    /// Reads the terms of a request, over those that held so far. `people` are the known people, by the
+    /// lookups of the request's participants.
+    ///
+    /// - Throws: `BAD_REQUEST` for invalid permissions, people who cannot be told apart, and too many of them.
+    init(
+        _ request: Record,
+        over old: Record?,
+        owner: Person,
+        people: [LookupInfo: Person],
+        limit: Int,
+        identifiers: IdentifierSource
+    ) throws(EmulatorError) {
+        publicPermission = request.publicPermission ?? old?.publicPermission ?? SharePermission.none
+        guard publicPermission.canBeGiven else { throw .badRequest("'\(publicPermission)' is not a publicPermission") }
+        let present = old?.participants ?? []
+        var ownerEntry = present.first { $0.type == .owner } ?? Participant(participantID: identifiers.uuid())
+        ownerEntry.type = .owner
+        ownerEntry.acceptanceStatus = .accepted
+        ownerEntry.permission = .readWrite
+        ownerEntry.userIdentity = owner.identity(foundBy: owner.emailAddress.map { LookupInfo(emailAddress: $0) })
+
+        participants = [ownerEntry]
+        for participant in request.participants ?? present {
+            let identity = participant.userIdentity
+            guard participant.type != .owner, identity?.userRecordName != owner.userRecordName else { continue }
+            guard participant.acceptanceStatus != .removed else { continue }
+            // Who came by the public link goes with it.
+            if participant.type == .publicUser, publicPermission == .none { continue }
+            let person = identity?.lookup.flatMap { people[$0] }
+            try add(participant, over: present, person, identifiers: identifiers)
+        }
+        guard participants.count <= limit else {
+            throw .badRequest("a share has at most \(limit) participants, not \(participants.count)")
+        }
+    }
+
+    private mutating func add(
+        _ participant: Participant,
+        over present: [Participant],
+        _ person: Person?,
+        identifiers: IdentifierSource
+    ) throws(EmulatorError) {
+        let lookup = participant.userIdentity?.lookup
+        let known = present.first { $0.isSame(as: participant) }
+        guard known != nil || lookup != nil else {
+            throw .badRequest("a participant needs a userIdentity with a lookupInfo or a userRecordName")
+        }
+        var entry = known ?? Participant(participantID: identifiers.uuid())
+        if known == nil {
+            entry.userIdentity = person?.identity(foundBy: lookup) ?? UserIdentity(lookupInfo: lookup)
+            // Whether people accepted is theirs to say.
+            entry.acceptanceStatus = .invited
+        }
+        entry.type = participant.type ?? entry.type ?? .user
+        entry.permission = participant.permission ?? entry.permission ?? .readOnly
+        if entry.type == .publicUser { entry.permission = publicPermission }
+        guard entry.type == .user || entry.type == .administrator || entry.type == .publicUser else {
+            throw .badRequest("'\(entry.type ?? .unknown)' is not a type of participants")
+        }
+        let permission = entry.permission ?? .unknown
+        guard permission.canBeGiven else {
+            throw .badRequest("'\(permission)' is not a permission of participants")
+        }
+        guard !participants.contains(where: { $0.isSame(as: entry) }) else {
+            throw .badRequest("a participant is in the list twice")
+        }
+        participants.append(entry)
+    }
+
+    /// What a person who takes part may do; `nil` for others.
+    func permission(of user: String) -> SharePermission? {
+        guard
+            let permission = participants.first(where: { $0.userIdentity?.userRecordName == user })?.permission,
+            permission != SharePermission.none
+        else { return nil }
+        return permission
+    }
+}
+
+extension SharePermission {
+    fileprivate var canBeGiven: Bool {
+        self == SharePermission.none || self == .readOnly || self == .readWrite
+    }
+}
+
+extension Participant {
+    /// Whether both are one person's part in a share.
+    fileprivate func isSame(as other: Participant) -> Bool {
+        if let participantID, participantID == other.participantID { return true }
+        if let name = userIdentity?.userRecordName, let other = other.userIdentity?.userRecordName {
+            return name == other
+        }
+        guard let lookup = userIdentity?.lookup, let other = other.userIdentity?.lookup else { return false }
+        return lookup.isSame(as: other)
+    }
+}

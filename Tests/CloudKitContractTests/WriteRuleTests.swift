@@ -1,0 +1,34 @@
+import CloudKitContract
+import CloudKitEmulator
+import Foundation
+import Testing
+
+/// Each rule of the emulator about writing records names what checks it.
+struct WriteRuleTests {
+    @Test func eachRuleNamesRulesOfTheContractOrASuite() {
+        let contract = Set(CloudKitContract.rules.map(\.name))
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../CloudKitEmulatorTests")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap {
+            $0 as? URL
+        }
+        let suites = Set((files ?? []).map { $0.deletingPathExtension().lastPathComponent })
+        for rule in WriteRuleSummary.all {
+            for name in rule.contract {
+                #expect(
+                    contract.contains(name),
+                    "'\(rule.name)' names a rule that the contract does not have: '\(name)'"
+                )
+            }
+            if let tests = rule.tests {
+                #expect(suites.contains(tests), "'\(rule.name)' names a missing suite: '\(tests)'")
+            }
+            #expect(!rule.contract.isEmpty || rule.tests != nil, "nothing checks '\(rule.name)'")
+        }
+    }
+
+    @Test func noTwoRulesHaveOneName() {
+        let names = WriteRuleSummary.all.map(\.name)
+        #expect(Set(names).count == names.count)
+        #expect(!names.isEmpty)
+    }
+}
