@@ -95,12 +95,12 @@ struct ParameterTests {
         #expect(generation.contains("cookies: Operations.a.Input.Cookies = .init()", in: operations))
         #expect(
             generation.contains(
-                #"try request.addCookie("c", input.cookies.c, style: .cookie, explode: true)"#,
+                #"try request.add(.cookie, "c", input.cookies.c, style: .cookie, explode: true)"#,
                 in: "Client.swift"
             )
         )
         #expect(generation.contains(#"try request.addHeader("h", input.headers.h)"#, in: "Client.swift"))
-        #expect(generation.contains(#"try request.addQuery("s", input.query.s)"#, in: "Client.swift"))
+        #expect(generation.contains(#"try request.add(.query, "s", input.query.s)"#, in: "Client.swift"))
         #expect(generation.warnings.count == 2)
     }
 

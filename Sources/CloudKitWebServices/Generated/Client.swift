@@ -619,7 +619,7 @@ extension Operations.QueryRecords {
         request.addPath("/")
         try request.addPath(parameter: input.path.database, { (value: Components.Parameters.Database, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         request.addPath("/records/query")
-        try request.addQuery("getCurrentSyncToken", input.query.getCurrentSyncToken)
+        try request.add(.query, "getCurrentSyncToken", input.query.getCurrentSyncToken)
         request.setAccept(input.headers.accept)
         try request.setBody(input.body)
     }
@@ -703,7 +703,7 @@ extension Operations.LookupRecords {
         request.addPath("/")
         try request.addPath(parameter: input.path.database, { (value: Components.Parameters.Database, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         request.addPath("/records/lookup")
-        try request.addQuery("getCurrentSyncToken", input.query.getCurrentSyncToken)
+        try request.add(.query, "getCurrentSyncToken", input.query.getCurrentSyncToken)
         request.setAccept(input.headers.accept)
         try request.setBody(input.body)
     }
@@ -787,7 +787,7 @@ extension Operations.ModifyRecords {
         request.addPath("/")
         try request.addPath(parameter: input.path.database, { (value: Components.Parameters.Database, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
         request.addPath("/records/modify")
-        try request.addQuery("getCurrentSyncToken", input.query.getCurrentSyncToken)
+        try request.add(.query, "getCurrentSyncToken", input.query.getCurrentSyncToken)
         request.setAccept(input.headers.accept)
         try request.setBody(input.body)
     }

@@ -931,7 +931,7 @@ extension Operations.QueryRecords {
             database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
         let query = Operations.QueryRecords.Input.Query(
-            getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
+            getCurrentSyncToken: try request.parameter(.query, "getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
         )
         let headers: Operations.QueryRecords.Input.Headers = .init(
             accept: try request.accept()
@@ -999,7 +999,7 @@ extension Operations.LookupRecords {
             database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
         let query = Operations.LookupRecords.Input.Query(
-            getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
+            getCurrentSyncToken: try request.parameter(.query, "getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
         )
         let headers: Operations.LookupRecords.Input.Headers = .init(
             accept: try request.accept()
@@ -1067,7 +1067,7 @@ extension Operations.ModifyRecords {
             database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
         )
         let query = Operations.ModifyRecords.Input.Query(
-            getCurrentSyncToken: try request.query("getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
+            getCurrentSyncToken: try request.parameter(.query, "getCurrentSyncToken", .boolean, Components.Parameters.GetCurrentSyncToken.self)
         )
         let headers: Operations.ModifyRecords.Input.Headers = .init(
             accept: try request.accept()

@@ -174,8 +174,8 @@ struct ClientTranslator {
     }
 
     private func bufferedOutputDecoder(of operation: TranslatedOperation) -> Declaration {
-        // Exact statuses come before the range, whatever the document's order. Those that are read as usual are named only where the
-        // range would take them.
+        // Exact statuses come before the range, whatever the document's order. Those that are read as usual are named
+        // only where the range would take them.
         var exact: [Statement] = []
         var range: [Statement] = []
         let other = [Statement.line("return .other(try decode(response))")]
@@ -239,7 +239,9 @@ struct ClientTranslator {
                 let call = field.isJSON ? "setJSONQuery" : "setFormQuery"
                 body.append(.line("try request.\(call)(\(value)\(field.memberStyles))"))
             } else {
-                body.append(.line("try request.addQuery(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
+                body.append(
+                    .line("try request.add(.query, \(stringLiteral(field.key)), \(value)\(field.styleArguments))")
+                )
             }
         }
         for field in operation.headerFields {
@@ -247,7 +249,7 @@ struct ClientTranslator {
         }
         for field in operation.cookieFields {
             let value = argument(field, "input.cookies.\(escaped(field.name))")
-            body.append(.line("try request.addCookie(\(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
+            body.append(.line("try request.add(.cookie, \(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
         }
         if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(input.headers.accept)")) }
         if let requestBody = operation.body { body += setBody(requestBody, isRequired: operation.isBodyRequired) }

@@ -215,8 +215,8 @@ struct ServerTranslator {
 
     // MARK: Deprecated operations
 
-    /// A server must call deprecated operations, and must not warn. A deprecated function may call another without a warning,
-    /// and itself be called without one through a protocol that is not deprecated.
+    /// A server must call deprecated operations, and must not warn. A deprecated function may call another without a
+    /// warning, and itself be called without one through a protocol that is not deprecated.
     private var deprecatedCalls: [Declaration] {
         var requirements: [String] = []
         var functions: [String] = []
@@ -271,7 +271,7 @@ struct ServerTranslator {
         if !operation.queryFields.isEmpty {
             body += reads(operation.queryFields, into: "query", as: "\(input).Query") { field in
                 field.isQueryString
-                    ? readQueryString(field) : read(field, field.type.isOptional ? "query" : "requiredQuery")
+                    ? readQueryString(field) : read(field, from: "query")
             }
             arguments.append("query: query")
         }
@@ -282,7 +282,7 @@ struct ServerTranslator {
         if !operation.cookieFields.isEmpty {
             body += reads(operation.cookieFields, into: "cookies", as: "\(input).Cookies") {
                 (field: TranslatedParameter) in
-                read(field, field.type.isOptional ? "cookie" : "requiredCookie")
+                read(field, from: "cookie")
             }
             arguments.append("cookies: cookies")
         }
@@ -324,8 +324,8 @@ struct ServerTranslator {
     }
 
     /// An expression that reads a parameter that has a style.
-    private func read(_ field: TranslatedParameter, _ function: String) -> String {
-        "try request.\(function)(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type.unwrapped))\(field.styleArguments))"
+    private func read(_ field: TranslatedParameter, from location: String) -> String {
+        "try request.\(field.type.isOptional ? "parameter" : "requiredParameter")(.\(location), \(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type.unwrapped))\(field.styleArguments))"
     }
 
     /// An expression that reads the whole query.

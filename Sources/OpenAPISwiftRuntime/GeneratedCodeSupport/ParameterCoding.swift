@@ -6,7 +6,15 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// How a parameter that is more than one text is spread over its place.
+/// Where parameters are that are items `name=value`. The text is what errors call such a parameter.
+@_spi(Generated) public enum ItemLocation: String, Sendable {
+    /// The query of the URL.
+    case query = "query parameter"
+    /// The header field `Cookie`.
+    case cookie
+}
+
+/// How a parameter that is more than one text is spread over its location.
 @_spi(Generated) public enum ParameterStyle: Sendable {
     /// `a=1&b=2`, `k=1&k=2` or `k=1,2`.
     case form
@@ -34,7 +42,7 @@ import StreamingJSON
     case boolean
     /// Several of one shape.
     case array(ParameterShape)
-    /// Several of one shape, as a member that an object must have: where none is written, there are none.
+    /// Several of one shape, as a member that an object must have: a member that is not written is an empty list.
     case requiredArray(ParameterShape)
     /// Named members.
     case object([String: ParameterShape], additional: ParameterShape?)
@@ -99,7 +107,8 @@ indirect enum ParameterValue {
 
     /// Takes a value apart by way of the JSON it writes.
     ///
-    /// The text of a number is the one in the JSON, so that neither the digits of a `Float` nor those of large integers change.
+    /// The text of a number is the one in the JSON, so that neither the digits of a `Float` nor those of large integers
+    /// change.
     init(json bytes: [UInt8], jsonMembers: Set<String> = []) throws(JSONError) {
         self = try JSONReader.withReader(over: bytes.span) { (reader: inout JSONReader) throws(JSONError) in
             try ParameterValue.read(&reader, jsonMembers: jsonMembers) ?? .text("")
@@ -283,7 +292,7 @@ enum ParameterEncoder {
 
 // MARK: - Taking text apart
 
-/// Members while they are found, of which each may be there several times.
+/// Members while they are found; each may occur several times.
 struct MemberCollector {
     private(set) var members: [ParameterValue.Member] = []
     private var indices: [String: Int] = [:]
@@ -408,7 +417,7 @@ enum ParameterDecoder {
     /// The deepest that members can nest in `k[a][b]=1`.
     private static let maximumDepth = 32
 
-    /// The members behind `k[a]=1&k[b][c]=2`, or nil if there are none of the name.
+    /// The members behind `k[a]=1&k[b][c]=2`, or nil if the name does not occur.
     static func deepMembers(
         named name: String,
         in items: [ParameterItem],

@@ -47,7 +47,8 @@ public import StreamingJSON
 
     /// Calls one operation and reads all of the response but a body that its caller reads.
     ///
-    /// Failures are thrown as those of ``send(_:operationID:method:encode:decode:)`` are, those of reading the body later included.
+    /// Failures are thrown as those of ``send(_:operationID:method:encode:decode:)`` are, those of reading the body
+    /// later included.
     public func sendBuffered<Input: Sendable, Output: Sendable>(
         _ input: Input,
         operationID: String,
@@ -245,33 +246,35 @@ public import StreamingJSON
         return .text(String(decoding: json, as: UTF8.self))
     }
 
-    /// Adds a query parameter unless the value is `nil`.
-    public mutating func addQuery<T: JSONWritable>(
+    /// Adds a parameter of the query, or a cookie, unless the value is `nil`.
+    public mutating func add<T: JSONWritable>(
+        _ location: ItemLocation,
         _ name: String,
         _ value: T?,
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws {
-        try addQuery(
-            name,
-            value,
-            { value, writer in value.write(json: &writer) },
-            style: style,
-            explode: explode
-        )
+        try add(location, name, value, { value, writer in value.write(json: &writer) }, style: style, explode: explode)
     }
 
-    /// Adds a query parameter, which a closure writes, unless the value is `nil`.
-    public mutating func addQuery<T>(
+    /// Adds a parameter of the query, or a cookie, whose value a closure writes, unless the value is `nil`.
+    ///
+    /// Of several values, and of members, each is an item of its own.
+    public mutating func add<T>(
+        _ location: ItemLocation,
         _ name: String,
         _ value: T?,
         _ write: (T, inout JSONWriter) -> Void,
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws {
-        for item in try items(name, value, write, style: style, explode: explode) {
-            if !query.isEmpty { query += "&" }
-            query += item
+        guard let value else { return }
+        let parts = try parts(of: value, style: style, write)
+        for item in try ParameterEncoder.items(parts, named: name, style: style, explode: explode) {
+            switch location {
+            case .query: query += query.isEmpty ? item : "&\(item)"
+            case .cookie: headerFields[.cookie] = headerFields[.cookie].map { "\($0); \(item)" } ?? item
+            }
         }
     }
 
@@ -284,7 +287,8 @@ public import StreamingJSON
         )
     }
 
-    /// Makes the members of a value that a closure writes the whole query, URL-encoded as a form, unless the value is `nil`.
+    /// Makes the members of a value that a closure writes the whole query, URL-encoded as a form, unless the value is
+    /// `nil`.
     public mutating func setFormQuery<T>(
         _ value: T?,
         _ write: (T, inout JSONWriter) -> Void,
@@ -305,23 +309,6 @@ public import StreamingJSON
         guard let value else { return }
         let json = try ParameterEncoder.json(of: value, dates: configuration.dates, write)
         query = PercentEncoding.encode(String(decoding: json, as: UTF8.self))
-    }
-
-    /// The `name=value` texts of a query parameter or cookie; none for `nil`.
-    func items<T>(
-        _ name: String,
-        _ value: T?,
-        _ write: (T, inout JSONWriter) -> Void,
-        style: ParameterStyle,
-        explode: Bool
-    ) throws -> [String] {
-        guard let value else { return [] }
-        return try ParameterEncoder.items(
-            parts(of: value, style: style, write),
-            named: name,
-            style: style,
-            explode: explode
-        )
     }
 
     /// Sets the Accept header.
@@ -349,7 +336,8 @@ public import StreamingJSON
     public var headerFields: HTTPFields { response.headerFields }
     /// The status.
     public var statusCode: Int { response.status.code }
-    /// The response with a body that the call's caller reads, once all of it has come. A body that is missing has no bytes.
+    /// The response with a body that the call's caller reads, once all of it has come. A body that is missing has no
+    /// bytes.
     public func buffered<Headers: Sendable>(
         _ contentType: String,
         headers: Headers,

@@ -7,7 +7,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-/// What every generated server does: registers, runs middlewares, decodes, calls the handler, encodes, and says what failed.
+/// What every generated server does: registers, runs middlewares, decodes, calls the handler, encodes, and says what
+/// failed.
 @_spi(Generated) public struct UniversalServer<API: Sendable>: Sendable {
     private let serverURL: URL
     private let handler: API
@@ -285,9 +286,9 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
 
     /// The text of a placeholder before the transport decoded it, where that makes a difference.
     ///
-    /// In decoded text a comma between the elements of a list and one inside of an element are the same. The text in the path
-    /// counts only if it is what the transport has decoded: a middleware may have put another in its place, and a transport may
-    /// have its own way with paths.
+    /// In decoded text a comma between the elements of a list and one inside of an element are the same. The text in
+    /// the path counts only if it is what the transport has decoded: a middleware may have replaced it, and a transport
+    /// may have its own way with paths.
     private func encodedPath(_ name: String, _ text: Substring) -> Substring? {
         guard text.utf8.contains(UInt8(ascii: ",")), let path = request.path, path.utf8.contains(UInt8(ascii: "%"))
         else { return nil }
@@ -299,59 +300,63 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         return encoded
     }
 
-    // MARK: Query
+    // MARK: Query and cookies
 
-    /// A query parameter that may be missing.
-    public func query<T: JSONReadable>(
+    /// A parameter of the query, or a cookie, that may be missing.
+    public func parameter<T: JSONReadable>(
+        _ location: ItemLocation,
         _ name: String,
         _ shape: ParameterShape,
         _ type: T.Type,
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T? {
-        try query(
-            name,
-            shape,
-            { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) },
-            style: style,
-            explode: explode
-        )
+        let read = { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+        return try parameter(location, name, shape, read, style: style, explode: explode)
     }
 
-    /// A query parameter that may be missing, read by a closure.
-    public func query<T>(
+    /// A parameter of the query, or a cookie, that may be missing, read by a closure.
+    public func parameter<T>(
+        _ location: ItemLocation,
         _ name: String,
         _ shape: ParameterShape,
         _ read: (inout JSONReader) throws(JSONError) -> T,
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T? {
-        guard let parts = try queryItems.get().parts(of: name, shape, style: style, explode: explode) else {
-            return nil
-        }
+        let parts =
+            switch location {
+            case .query: try queryItems.get().parts(of: name, shape, style: style, explode: explode)
+            case .cookie: try CookieText.parts(of: name, shape, style: style, explode: explode, in: headerFields)
+            }
+        guard let parts else { return nil }
         return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dates, read)
     }
 
-    /// A query parameter that must be there.
-    public func requiredQuery<T: JSONReadable>(
+    /// A parameter of the query, or a cookie, that must be there.
+    public func requiredParameter<T: JSONReadable>(
+        _ location: ItemLocation,
         _ name: String,
         _ shape: ParameterShape,
         _ type: T.Type,
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T {
-        try query(name, shape, type, style: style, explode: explode).required(name, in: "query parameter")
+        try parameter(location, name, shape, type, style: style, explode: explode)
+            .required(name, in: location.rawValue)
     }
 
-    /// A query parameter that must be there, read by a closure.
-    public func requiredQuery<T>(
+    /// A parameter of the query, or a cookie, that must be there, read by a closure.
+    public func requiredParameter<T>(
+        _ location: ItemLocation,
         _ name: String,
         _ shape: ParameterShape,
         _ read: (inout JSONReader) throws(JSONError) -> T,
         style: ParameterStyle = .form,
         explode: Bool = true
     ) throws -> T {
-        try query(name, shape, read, style: style, explode: explode).required(name, in: "query parameter")
+        try parameter(location, name, shape, read, style: style, explode: explode)
+            .required(name, in: location.rawValue)
     }
 
     // MARK: The query as a whole

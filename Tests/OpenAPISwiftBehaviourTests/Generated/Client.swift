@@ -875,21 +875,21 @@ extension Operations.getSpread {
 extension Operations.query {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query")
-        try request.addQuery("text", input.query.text)
-        try request.addQuery("whole", input.query.whole)
-        try request.addQuery("small", input.query.small)
-        try request.addQuery("big", input.query.big)
-        try request.addQuery("number", input.query.number)
-        try request.addQuery("single", input.query.single)
-        try request.addQuery("flag", input.query.flag)
-        try request.addQuery("moment", input.query.moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
-        try request.addQuery("bytes", input.query.bytes)
-        try request.addQuery("colour", input.query.colour)
-        try request.addQuery("rank", input.query.rank)
-        try request.addQuery("odd name[]", input.query.odd_space_name_lbrack__rbrack_)
-        try request.addQuery("wordy", input.query.wordy)
-        try request.addQuery("choice", input.query.choice)
-        try request.addQuery("any", input.query.any)
+        try request.add(.query, "text", input.query.text)
+        try request.add(.query, "whole", input.query.whole)
+        try request.add(.query, "small", input.query.small)
+        try request.add(.query, "big", input.query.big)
+        try request.add(.query, "number", input.query.number)
+        try request.add(.query, "single", input.query.single)
+        try request.add(.query, "flag", input.query.flag)
+        try request.add(.query, "moment", input.query.moment, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        try request.add(.query, "bytes", input.query.bytes)
+        try request.add(.query, "colour", input.query.colour)
+        try request.add(.query, "rank", input.query.rank)
+        try request.add(.query, "odd name[]", input.query.odd_space_name_lbrack__rbrack_)
+        try request.add(.query, "wordy", input.query.wordy)
+        try request.add(.query, "choice", input.query.choice)
+        try request.add(.query, "any", input.query.any)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -904,12 +904,12 @@ extension Operations.query {
 extension Operations.queryLists {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/lists")
-        try request.addQuery("tag", input.query.tag)
-        try request.addQuery("whole", input.query.whole)
-        try request.addQuery("joined", input.query.joined, style: .form, explode: false)
-        try request.addQuery("moments", input.query.moments, { (value: [OpenAPISwiftRuntime.OpenAPIDate], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) }, style: .form, explode: false)
-        try request.addQuery("colours", input.query.colours)
-        try request.addQuery("named", input.query.named)
+        try request.add(.query, "tag", input.query.tag)
+        try request.add(.query, "whole", input.query.whole)
+        try request.add(.query, "joined", input.query.joined, style: .form, explode: false)
+        try request.add(.query, "moments", input.query.moments, { (value: [OpenAPISwiftRuntime.OpenAPIDate], writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeArray(value, { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) }) }, style: .form, explode: false)
+        try request.add(.query, "colours", input.query.colours)
+        try request.add(.query, "named", input.query.named)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -924,7 +924,7 @@ extension Operations.queryLists {
 extension Operations.queryExploded {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/exploded")
-        try request.addQuery("filter", input.query.filter)
+        try request.add(.query, "filter", input.query.filter)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -939,7 +939,7 @@ extension Operations.queryExploded {
 extension Operations.queryJoined {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/joined")
-        try request.addQuery("filter", input.query.filter, style: .form, explode: false)
+        try request.add(.query, "filter", input.query.filter, style: .form, explode: false)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -954,8 +954,8 @@ extension Operations.queryJoined {
 extension Operations.queryDeep {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/deep")
-        try request.addQuery("filter", input.query.filter, style: .deepObject, explode: true)
-        try request.addQuery("other", input.query.other, style: .deepObject, explode: true)
+        try request.add(.query, "filter", input.query.filter, style: .deepObject, explode: true)
+        try request.add(.query, "other", input.query.other, style: .deepObject, explode: true)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -970,7 +970,7 @@ extension Operations.queryDeep {
 extension Operations.queryDeepRequired {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/deep/required")
-        try request.addQuery("filter", input.query.filter, style: .deepObject, explode: true)
+        try request.add(.query, "filter", input.query.filter, style: .deepObject, explode: true)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -985,8 +985,8 @@ extension Operations.queryDeepRequired {
 extension Operations.queryRequired {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/required")
-        try request.addQuery("limit", input.query.limit)
-        try request.addQuery("tag", input.query.tag)
+        try request.add(.query, "limit", input.query.limit)
+        try request.add(.query, "tag", input.query.tag)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1001,8 +1001,8 @@ extension Operations.queryRequired {
 extension Operations.queryNested {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/query/nested")
-        try request.addQuery("matrix", input.query.matrix)
-        try request.addQuery("tree", input.query.tree, style: .deepObject, explode: true)
+        try request.add(.query, "matrix", input.query.matrix)
+        try request.add(.query, "tree", input.query.tree, style: .deepObject, explode: true)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1057,9 +1057,9 @@ extension Operations.sendCookies {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/cookies")
         try request.addHeader("X-Text", input.headers.X_hyphen_Text)
-        try request.addCookie("session", input.cookies.session)
-        try request.addCookie("visits", input.cookies.visits)
-        try request.addCookie("colour", input.cookies.colour)
+        try request.add(.cookie, "session", input.cookies.session)
+        try request.add(.cookie, "visits", input.cookies.visits)
+        try request.add(.cookie, "colour", input.cookies.colour)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1074,7 +1074,7 @@ extension Operations.sendCookies {
 extension Operations.requireCookie {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/cookies/required")
-        try request.addCookie("session-id", input.cookies.session_hyphen_id)
+        try request.add(.cookie, "session-id", input.cookies.session_hyphen_id)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1089,8 +1089,8 @@ extension Operations.requireCookie {
 extension Operations.queryDelimited {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/delimited")
-        try request.addQuery("spaced", input.query.spaced, style: .spaceDelimited, explode: false)
-        try request.addQuery("piped", input.query.piped, style: .pipeDelimited, explode: false)
+        try request.add(.query, "spaced", input.query.spaced, style: .spaceDelimited, explode: false)
+        try request.add(.query, "piped", input.query.piped, style: .pipeDelimited, explode: false)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1106,8 +1106,8 @@ extension Operations.sendJson {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/json/")
         try request.addPath(parameter: input.path.note, style: .json)
-        try request.addQuery("filter", input.query.filter, style: .json, explode: false)
-        try request.addQuery("points", input.query.points, style: .json, explode: false)
+        try request.add(.query, "filter", input.query.filter, style: .json, explode: false)
+        try request.add(.query, "points", input.query.points, style: .json, explode: false)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -1183,10 +1183,10 @@ extension Operations.overlap {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/overlap/")
         try request.addPath(parameter: input.path.id)
-        try request.addQuery("second", input.query.second)
-        try request.addQuery("id", input.query.id)
-        try request.addQuery("third", input.query.third)
-        try request.addQuery("first", input.query.first)
+        try request.add(.query, "second", input.query.second)
+        try request.add(.query, "id", input.query.id)
+        try request.add(.query, "third", input.query.third)
+        try request.add(.query, "first", input.query.first)
         try request.addHeader("X-Trace", input.headers.X_hyphen_Trace)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
@@ -1203,9 +1203,9 @@ extension Operations.deleteOverlap {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/overlap/")
         try request.addPath(parameter: input.path.id)
-        try request.addQuery("first", input.query.first)
-        try request.addQuery("second", input.query.second)
-        try request.addQuery("id", input.query.id)
+        try request.add(.query, "first", input.query.first)
+        try request.add(.query, "second", input.query.second)
+        try request.add(.query, "id", input.query.id)
         try request.addHeader("X-Trace", input.headers.X_hyphen_Trace)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
@@ -1222,7 +1222,7 @@ extension Operations.useReferences {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/references/")
         try request.addPath(parameter: input.path.key)
-        try request.addQuery("page-size", input.query.page_hyphen_size)
+        try request.add(.query, "page-size", input.query.page_hyphen_size)
         try request.addHeader("X-Trace", input.headers.X_hyphen_Trace)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
@@ -2161,11 +2161,11 @@ extension Operations.get_sol_derived_sol__lcub_id_rcub_ {
 extension Operations._default {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/words")
-        try request.addQuery("self", input.query._self)
-        try request.addQuery("in", input.query._in)
-        try request.addQuery("2nd", input.query._2nd)
-        try request.addQuery("@type", input.query._commat_type)
-        try request.addQuery("async", input.query.async)
+        try request.add(.query, "self", input.query._self)
+        try request.add(.query, "in", input.query._in)
+        try request.add(.query, "2nd", input.query._2nd)
+        try request.add(.query, "@type", input.query._commat_type)
+        try request.add(.query, "async", input.query.async)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {
@@ -2296,8 +2296,8 @@ extension Operations.shadowParts {
 extension Operations.shadows {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/shadows")
-        try request.addQuery("Operations", input.query.Operations)
-        try request.addQuery("Components", input.query.Components)
+        try request.add(.query, "Operations", input.query.Operations)
+        try request.add(.query, "Components", input.query.Components)
         try request.addHeader("Swift", input.headers.Swift)
         try request.setBody(input.body)
     }

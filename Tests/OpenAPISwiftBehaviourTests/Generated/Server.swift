@@ -812,21 +812,21 @@ extension Operations.query {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.query.Input.Query(
-            text: try request.query("text", .string, Swift.String.self),
-            whole: try request.query("whole", .number, Swift.Int.self),
-            small: try request.query("small", .number, Swift.Int32.self),
-            big: try request.query("big", .number, Swift.Int64.self),
-            number: try request.query("number", .number, Swift.Double.self),
-            single: try request.query("single", .number, Swift.Float.self),
-            flag: try request.query("flag", .boolean, Swift.Bool.self),
-            moment: try request.query("moment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
-            bytes: try request.query("bytes", .string, OpenAPISwiftRuntime.Base64EncodedData.self),
-            colour: try request.query("colour", .string, Components.Schemas.Colour.self),
-            rank: try request.query("rank", .number, Operations.query.Input.Query.rankPayload.self),
-            odd_space_name_lbrack__rbrack_: try request.query("odd name[]", .string, Swift.String.self),
-            wordy: try request.query("wordy", .string, Swift.String.self),
-            choice: try request.query("choice", .choice([.number, .string]), Operations.query.Input.Query.choicePayload.self),
-            any: try request.query("any", .choice([.string, .string]), Operations.query.Input.Query.anyPayload.self)
+            text: try request.parameter(.query, "text", .string, Swift.String.self),
+            whole: try request.parameter(.query, "whole", .number, Swift.Int.self),
+            small: try request.parameter(.query, "small", .number, Swift.Int32.self),
+            big: try request.parameter(.query, "big", .number, Swift.Int64.self),
+            number: try request.parameter(.query, "number", .number, Swift.Double.self),
+            single: try request.parameter(.query, "single", .number, Swift.Float.self),
+            flag: try request.parameter(.query, "flag", .boolean, Swift.Bool.self),
+            moment: try request.parameter(.query, "moment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
+            bytes: try request.parameter(.query, "bytes", .string, OpenAPISwiftRuntime.Base64EncodedData.self),
+            colour: try request.parameter(.query, "colour", .string, Components.Schemas.Colour.self),
+            rank: try request.parameter(.query, "rank", .number, Operations.query.Input.Query.rankPayload.self),
+            odd_space_name_lbrack__rbrack_: try request.parameter(.query, "odd name[]", .string, Swift.String.self),
+            wordy: try request.parameter(.query, "wordy", .string, Swift.String.self),
+            choice: try request.parameter(.query, "choice", .choice([.number, .string]), Operations.query.Input.Query.choicePayload.self),
+            any: try request.parameter(.query, "any", .choice([.string, .string]), Operations.query.Input.Query.anyPayload.self)
         )
         return Input(query: query)
     }
@@ -848,12 +848,12 @@ extension Operations.queryLists {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryLists.Input.Query(
-            tag: try request.query("tag", .array(.string), [Swift.String].self),
-            whole: try request.query("whole", .array(.number), [Swift.Int].self),
-            joined: try request.query("joined", .array(.string), [Swift.String].self, style: .form, explode: false),
-            moments: try request.query("moments", .array(.string), { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [OpenAPISwiftRuntime.OpenAPIDate] in try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) }, style: .form, explode: false),
-            colours: try request.query("colours", .array(.string), [Components.Schemas.Colour].self),
-            named: try request.query("named", .array(.string), Components.Schemas.Words.self)
+            tag: try request.parameter(.query, "tag", .array(.string), [Swift.String].self),
+            whole: try request.parameter(.query, "whole", .array(.number), [Swift.Int].self),
+            joined: try request.parameter(.query, "joined", .array(.string), [Swift.String].self, style: .form, explode: false),
+            moments: try request.parameter(.query, "moments", .array(.string), { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> [OpenAPISwiftRuntime.OpenAPIDate] in try reader.readArray({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }) }, style: .form, explode: false),
+            colours: try request.parameter(.query, "colours", .array(.string), [Components.Schemas.Colour].self),
+            named: try request.parameter(.query, "named", .array(.string), Components.Schemas.Words.self)
         )
         return Input(query: query)
     }
@@ -875,7 +875,7 @@ extension Operations.queryExploded {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryExploded.Input.Query(
-            filter: try request.query("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self)
+            filter: try request.parameter(.query, "filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self)
         )
         return Input(query: query)
     }
@@ -897,7 +897,7 @@ extension Operations.queryJoined {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryJoined.Input.Query(
-            filter: try request.query("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .form, explode: false)
+            filter: try request.parameter(.query, "filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .form, explode: false)
         )
         return Input(query: query)
     }
@@ -919,8 +919,8 @@ extension Operations.queryDeep {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryDeep.Input.Query(
-            filter: try request.query("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .deepObject, explode: true),
-            other: try request.query("other", .object(["a b": .number], additional: nil), Operations.queryDeep.Input.Query.otherPayload.self, style: .deepObject, explode: true)
+            filter: try request.parameter(.query, "filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .deepObject, explode: true),
+            other: try request.parameter(.query, "other", .object(["a b": .number], additional: nil), Operations.queryDeep.Input.Query.otherPayload.self, style: .deepObject, explode: true)
         )
         return Input(query: query)
     }
@@ -942,7 +942,7 @@ extension Operations.queryDeepRequired {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryDeepRequired.Input.Query(
-            filter: try request.requiredQuery("filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .deepObject, explode: true)
+            filter: try request.requiredParameter(.query, "filter", .object(["name": .string, "Max": .number, "since": .string, "tags": .array(.string), "colour": .string, "exact": .boolean], additional: nil), Components.Schemas.Filter.self, style: .deepObject, explode: true)
         )
         return Input(query: query)
     }
@@ -964,8 +964,8 @@ extension Operations.queryRequired {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryRequired.Input.Query(
-            limit: try request.requiredQuery("limit", .number, Swift.Int.self),
-            tag: try request.requiredQuery("tag", .array(.string), [Swift.String].self)
+            limit: try request.requiredParameter(.query, "limit", .number, Swift.Int.self),
+            tag: try request.requiredParameter(.query, "tag", .array(.string), [Swift.String].self)
         )
         return Input(query: query)
     }
@@ -987,8 +987,8 @@ extension Operations.queryNested {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryNested.Input.Query(
-            matrix: try request.query("matrix", .array(.array(.number)), [[Swift.Int]].self),
-            tree: try request.query("tree", .object(["leaf": .object(["x": .number, "y": .number], additional: nil)], additional: nil), Operations.queryNested.Input.Query.treePayload.self, style: .deepObject, explode: true)
+            matrix: try request.parameter(.query, "matrix", .array(.array(.number)), [[Swift.Int]].self),
+            tree: try request.parameter(.query, "tree", .object(["leaf": .object(["x": .number, "y": .number], additional: nil)], additional: nil), Operations.queryNested.Input.Query.treePayload.self, style: .deepObject, explode: true)
         )
         return Input(query: query)
     }
@@ -1066,9 +1066,9 @@ extension Operations.sendCookies {
             X_hyphen_Text: try request.header("X-Text", .string) as Swift.String?
         )
         let cookies = Operations.sendCookies.Input.Cookies(
-            session: try request.cookie("session", .string, Swift.String.self),
-            visits: try request.cookie("visits", .number, Swift.Int.self),
-            colour: try request.cookie("colour", .string, Components.Schemas.Colour.self)
+            session: try request.parameter(.cookie, "session", .string, Swift.String.self),
+            visits: try request.parameter(.cookie, "visits", .number, Swift.Int.self),
+            colour: try request.parameter(.cookie, "colour", .string, Components.Schemas.Colour.self)
         )
         return Input(headers: headers, cookies: cookies)
     }
@@ -1090,7 +1090,7 @@ extension Operations.requireCookie {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let cookies = Operations.requireCookie.Input.Cookies(
-            session_hyphen_id: try request.requiredCookie("session-id", .string, Swift.String.self)
+            session_hyphen_id: try request.requiredParameter(.cookie, "session-id", .string, Swift.String.self)
         )
         return Input(cookies: cookies)
     }
@@ -1112,8 +1112,8 @@ extension Operations.queryDelimited {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.queryDelimited.Input.Query(
-            spaced: try request.query("spaced", .array(.string), [Swift.String].self, style: .spaceDelimited, explode: false),
-            piped: try request.query("piped", .array(.number), [Swift.Int].self, style: .pipeDelimited, explode: false)
+            spaced: try request.parameter(.query, "spaced", .array(.string), [Swift.String].self, style: .spaceDelimited, explode: false),
+            piped: try request.parameter(.query, "piped", .array(.number), [Swift.Int].self, style: .pipeDelimited, explode: false)
         )
         return Input(query: query)
     }
@@ -1138,8 +1138,8 @@ extension Operations.sendJson {
             note: try request.path("note", .json, Components.Schemas.Note.self)
         )
         let query = Operations.sendJson.Input.Query(
-            filter: try request.query("filter", .json, Components.Schemas.Filter.self, style: .json, explode: false),
-            points: try request.query("points", .json, [Components.Schemas.Point].self, style: .json, explode: false)
+            filter: try request.parameter(.query, "filter", .json, Components.Schemas.Filter.self, style: .json, explode: false),
+            points: try request.parameter(.query, "points", .json, [Components.Schemas.Point].self, style: .json, explode: false)
         )
         return Input(path: path, query: query)
     }
@@ -1252,10 +1252,10 @@ extension Operations.overlap {
             id: try request.path("id", .string, Swift.String.self)
         )
         let query = Operations.overlap.Input.Query(
-            second: try request.query("second", .number, Swift.Int.self),
-            id: try request.query("id", .string, Swift.String.self),
-            third: try request.query("third", .number, Swift.Int.self),
-            first: try request.query("first", .string, Swift.String.self)
+            second: try request.parameter(.query, "second", .number, Swift.Int.self),
+            id: try request.parameter(.query, "id", .string, Swift.String.self),
+            third: try request.parameter(.query, "third", .number, Swift.Int.self),
+            first: try request.parameter(.query, "first", .string, Swift.String.self)
         )
         let headers: Operations.overlap.Input.Headers = .init(
             X_hyphen_Trace: try request.header("X-Trace", .string) as Components.Parameters.TraceHeader?
@@ -1283,9 +1283,9 @@ extension Operations.deleteOverlap {
             id: try request.path("id", .string, Swift.String.self)
         )
         let query = Operations.deleteOverlap.Input.Query(
-            first: try request.query("first", .number, Swift.Int.self),
-            second: try request.query("second", .number, Swift.Int.self),
-            id: try request.query("id", .string, Swift.String.self)
+            first: try request.parameter(.query, "first", .number, Swift.Int.self),
+            second: try request.parameter(.query, "second", .number, Swift.Int.self),
+            id: try request.parameter(.query, "id", .string, Swift.String.self)
         )
         let headers: Operations.deleteOverlap.Input.Headers = .init(
             X_hyphen_Trace: try request.header("X-Trace", .string) as Components.Parameters.TraceHeader?
@@ -1313,7 +1313,7 @@ extension Operations.useReferences {
             key: try request.path("key", .string, Components.Parameters.KeyInPath.self)
         )
         let query = Operations.useReferences.Input.Query(
-            page_hyphen_size: try request.query("page-size", .number, Components.Parameters.PageSize.self)
+            page_hyphen_size: try request.parameter(.query, "page-size", .number, Components.Parameters.PageSize.self)
         )
         let headers: Operations.useReferences.Input.Headers = .init(
             X_hyphen_Trace: try request.header("X-Trace", .string) as Components.Parameters.TraceHeader?
@@ -2497,11 +2497,11 @@ extension Operations._default {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations._default.Input.Query(
-            _self: try request.query("self", .string, Swift.String.self),
-            _in: try request.query("in", .string, Swift.String.self),
-            _2nd: try request.query("2nd", .string, Swift.String.self),
-            _commat_type: try request.query("@type", .string, Swift.String.self),
-            async: try request.query("async", .string, Swift.String.self)
+            _self: try request.parameter(.query, "self", .string, Swift.String.self),
+            _in: try request.parameter(.query, "in", .string, Swift.String.self),
+            _2nd: try request.parameter(.query, "2nd", .string, Swift.String.self),
+            _commat_type: try request.parameter(.query, "@type", .string, Swift.String.self),
+            async: try request.parameter(.query, "async", .string, Swift.String.self)
         )
         return Input(query: query)
     }
@@ -2677,8 +2677,8 @@ extension Operations.shadows {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.shadows.Input.Query(
-            Operations: try request.query("Operations", .choice([.number, .boolean]), Operations.shadows.Input.Query.OperationsPayload.self),
-            Components: try request.query("Components", .string, Components.Schemas.Colour.self)
+            Operations: try request.parameter(.query, "Operations", .choice([.number, .boolean]), Operations.shadows.Input.Query.OperationsPayload.self),
+            Components: try request.parameter(.query, "Components", .string, Components.Schemas.Colour.self)
         )
         let headers: Operations.shadows.Input.Headers = .init(
             Swift: try request.header("Swift", .array(.number)) as [Swift.Int]?

@@ -165,8 +165,8 @@ struct Client: APIProtocol {
 extension Operations.ListSightings {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/sightings")
-        try request.addQuery("limit", input.query.limit)
-        try request.addQuery("status", input.query.status)
+        try request.add(.query, "limit", input.query.limit)
+        try request.add(.query, "status", input.query.status)
         try request.addHeader("X-Request-ID", input.headers.xRequestID)
         request.setAccept(input.headers.accept)
     }

@@ -292,8 +292,8 @@ extension Operations.ListSightings {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.ListSightings.Input.Query(
-            limit: try request.query("limit", .number, Swift.Int.self),
-            status: try request.query("status", .array(.string), [Components.Schemas.Status].self)
+            limit: try request.parameter(.query, "limit", .number, Swift.Int.self),
+            status: try request.parameter(.query, "status", .array(.string), [Components.Schemas.Status].self)
         )
         let headers: Operations.ListSightings.Input.Headers = .init(
             xRequestID: try request.header("X-Request-ID", .string) as Swift.String?,

@@ -141,14 +141,14 @@ extension Operations.ListBooks {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.ListBooks.Input.Query(
-            limit: try request.query("limit", .number, Swift.Int32.self),
-            tag: try request.query("tag", .array(.string), [Swift.String].self),
-            shelf: try request.query("shelf", .array(.number), [Swift.Int].self, style: .form, explode: false),
-            price: try request.query("price", .object(["from": .number, "to": .number], additional: nil), Operations.ListBooks.Input.Query.PricePayload.self, style: .deepObject, explode: true),
-            page: try request.query("page", .object(["offset": .number, "size": .number], additional: nil), Operations.ListBooks.Input.Query.PagePayload.self),
-            lent: try request.query("lent", .boolean, Swift.Bool.self),
-            since: try request.query("since", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
-            genre: try request.query("genre", .string, Components.Schemas.Genre.self)
+            limit: try request.parameter(.query, "limit", .number, Swift.Int32.self),
+            tag: try request.parameter(.query, "tag", .array(.string), [Swift.String].self),
+            shelf: try request.parameter(.query, "shelf", .array(.number), [Swift.Int].self, style: .form, explode: false),
+            price: try request.parameter(.query, "price", .object(["from": .number, "to": .number], additional: nil), Operations.ListBooks.Input.Query.PricePayload.self, style: .deepObject, explode: true),
+            page: try request.parameter(.query, "page", .object(["offset": .number, "size": .number], additional: nil), Operations.ListBooks.Input.Query.PagePayload.self),
+            lent: try request.parameter(.query, "lent", .boolean, Swift.Bool.self),
+            since: try request.parameter(.query, "since", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
+            genre: try request.parameter(.query, "genre", .string, Components.Schemas.Genre.self)
         )
         let headers: Operations.ListBooks.Input.Headers = .init(
             trace: try request.header("trace", .string) as Swift.String?,
@@ -306,16 +306,16 @@ extension Operations.Search {
             scope: try request.path("scope", .json, Components.Schemas.Note.self)
         )
         let query = Operations.Search.Input.Query(
-            filter: try request.query("filter", .json, Components.Schemas.Note.self, style: .json, explode: false),
-            words: try request.query("words", .array(.string), [Swift.String].self, style: .spaceDelimited, explode: false),
-            years: try request.query("years", .array(.number), [Swift.Int].self, style: .pipeDelimited, explode: false),
-            weight: try request.query("weight", .number, Swift.Float.self)
+            filter: try request.parameter(.query, "filter", .json, Components.Schemas.Note.self, style: .json, explode: false),
+            words: try request.parameter(.query, "words", .array(.string), [Swift.String].self, style: .spaceDelimited, explode: false),
+            years: try request.parameter(.query, "years", .array(.number), [Swift.Int].self, style: .pipeDelimited, explode: false),
+            weight: try request.parameter(.query, "weight", .number, Swift.Float.self)
         )
         let cookies = Operations.Search.Input.Cookies(
-            sessionId: try request.requiredCookie("session id", .string, Swift.String.self),
-            seen: try request.cookie("seen", .array(.number), [Swift.Int].self),
-            since: try request.cookie("since", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
-            note: try request.cookie("note", .json, Components.Schemas.Note.self, style: .json, explode: false)
+            sessionId: try request.requiredParameter(.cookie, "session id", .string, Swift.String.self),
+            seen: try request.parameter(.cookie, "seen", .array(.number), [Swift.Int].self),
+            since: try request.parameter(.cookie, "since", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }),
+            note: try request.parameter(.cookie, "note", .json, Components.Schemas.Note.self, style: .json, explode: false)
         )
         try request.requireContentType("application/x-www-form-urlencoded")
         let body: Operations.Search.Input.Body = .urlEncodedForm(try request.form(.object(["all": .requiredArray(.string), "code": .string, "near": .object(["place": .string, "at": .array(.number)], additional: nil), "lists": .array(.number), "note": .json], additional: nil), Operations.Search.Input.Body.UrlEncodedFormPayload.self, styles: ["near": OpenAPISwiftRuntime.FormMemberStyle(.deepObject, explode: true), "lists": OpenAPISwiftRuntime.FormMemberStyle(.form, explode: false), "note": OpenAPISwiftRuntime.FormMemberStyle(.json, explode: false)]))

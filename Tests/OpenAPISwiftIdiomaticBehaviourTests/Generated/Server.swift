@@ -235,11 +235,11 @@ extension Operations.GetUser_post {
             postId: try request.path("post-id", .number, Swift.Int.self)
         )
         let query = Operations.GetUser_post.Input.Query(
-            pageSize: try request.query("page_size", .number, Swift.Int.self),
-            page: try request.query("PAGE", .number, Swift.Int.self),
-            _in: try request.query("in", .string, Swift.String.self),
-            _default: try request.query("Default", .boolean, Swift.Bool.self),
-            sort_by: try request.query("sort.by", .string, Components.Schemas.SortOrder.self)
+            pageSize: try request.parameter(.query, "page_size", .number, Swift.Int.self),
+            page: try request.parameter(.query, "PAGE", .number, Swift.Int.self),
+            _in: try request.parameter(.query, "in", .string, Swift.String.self),
+            _default: try request.parameter(.query, "Default", .boolean, Swift.Bool.self),
+            sort_by: try request.parameter(.query, "sort.by", .string, Components.Schemas.SortOrder.self)
         )
         let headers: Operations.GetUser_post.Input.Headers = .init(
             xRateLimitLimit: try request.header("X-RateLimit-Limit", .number) as Swift.Int?,

@@ -87,8 +87,8 @@ struct AnyBytesTests {
                     }
                 }
                 attempt { try request.path("path", shape, JSONValue.self) }
-                attempt { try request.query("k", shape, JSONValue.self, style: style, explode: explode) }
-                attempt { try request.cookie("k", shape, JSONValue.self, style: style, explode: explode) }
+                attempt { try request.parameter(.query, "k", shape, JSONValue.self, style: style, explode: explode) }
+                attempt { try request.parameter(.cookie, "k", shape, JSONValue.self, style: style, explode: explode) }
             },
             handle: { _, _ in },
             encode: { _, _ in }

@@ -36,9 +36,9 @@ struct ParameterCodingTests {
         let (style, explode) = (spelling.style, spelling.explode)
         let shape: ParameterShape = style == .json ? .json : .array(.string)
         let call = try await Passed { request in
-            try request.addQuery("k", list, style: style, explode: explode)
+            try request.add(.query, "k", list, style: style, explode: explode)
         } read: { [shape] request in
-            try request.requiredQuery("k", shape, JSONValue.self, style: style, explode: explode)
+            try request.requiredParameter(.query, "k", shape, JSONValue.self, style: style, explode: explode)
         }
         #expect(call.request.path == "/op?\(spelling.query)")
         #expect(call.value == list)
@@ -87,9 +87,9 @@ struct ParameterCodingTests {
         if case .array = object { shape = .array(.string) }
         if spelling.json.contains("items") { shape = .object(["items": .array(Self.shape)], additional: nil) }
         let call = try await Passed { request in
-            try request.addQuery("k", object, style: style, explode: explode)
+            try request.add(.query, "k", object, style: style, explode: explode)
         } read: { [shape] request in
-            try request.requiredQuery("k", shape, JSONValue.self, style: style, explode: explode)
+            try request.requiredParameter(.query, "k", shape, JSONValue.self, style: style, explode: explode)
         }
         #expect(call.request.path == "/op?\(spelling.query)")
         #expect(call.value == object)
@@ -97,12 +97,12 @@ struct ParameterCodingTests {
 
     @Test func nothingIsWrittenOfWhatIsEmptyOrMissing() async throws {
         let call = try await Passed { request in
-            try request.addQuery("a", [] as [String])
-            try request.addQuery("b", nil as String?)
-            try request.addQuery("c", [:] as JSONValue, style: .deepObject)
-            try request.addQuery("d", [] as [String], style: .pipeDelimited, explode: false)
+            try request.add(.query, "a", [] as [String])
+            try request.add(.query, "b", nil as String?)
+            try request.add(.query, "c", [:] as JSONValue, style: .deepObject)
+            try request.add(.query, "d", [] as [String], style: .pipeDelimited, explode: false)
         } read: { request in
-            try request.query("a", .array(.string), [String].self) == nil
+            try request.parameter(.query, "a", .array(.string), [String].self) == nil
         }
         #expect(call.request.path == "/op")
         #expect(call.value)
@@ -110,14 +110,14 @@ struct ParameterCodingTests {
 
     @Test func numbersKeepTheirDigits() async throws {
         let call = try await Passed { request in
-            try request.addQuery("float", 0.1 as Float)
-            try request.addQuery("double", 0.1)
-            try request.addQuery("whole", 1.0)
-            try request.addQuery("large", UInt64.max)
-            try request.addQuery("list", [1.1 as Float])
+            try request.add(.query, "float", 0.1 as Float)
+            try request.add(.query, "double", 0.1)
+            try request.add(.query, "whole", 1.0)
+            try request.add(.query, "large", UInt64.max)
+            try request.add(.query, "list", [1.1 as Float])
         } read: { request in
-            let float = try request.requiredQuery("float", .number, Float.self)
-            let large = try request.requiredQuery("large", .number, UInt64.self)
+            let float = try request.requiredParameter(.query, "float", .number, Float.self)
+            let large = try request.requiredParameter(.query, "large", .number, UInt64.self)
             return float == 0.1 && large == .max
         }
         #expect(call.request.path == "/op?float=0.1&double=0.1&whole=1.0&large=18446744073709551615&list=1.1")
@@ -151,7 +151,14 @@ struct ParameterCodingTests {
                 additional: .string
             ) : .array(.string)
         let read = try await readRequest("/op?\(spelling.query)") { request in
-            try request.requiredQuery("k", shape, JSONValue.self, style: style, explode: style == .deepObject)
+            try request.requiredParameter(
+                .query,
+                "k",
+                shape,
+                JSONValue.self,
+                style: style,
+                explode: style == .deepObject
+            )
         }
         #expect(try read == spelling.value)
     }
@@ -188,7 +195,14 @@ struct ParameterCodingTests {
     ) async throws {
         let error = await #expect(throws: ServerError.self) {
             try await readRequest("/op?\(mistake.query)") { request in
-                try request.requiredQuery("k", mistake.shape, JSONValue.self, style: mistake.style, explode: false)
+                try request.requiredParameter(
+                    .query,
+                    "k",
+                    mistake.shape,
+                    JSONValue.self,
+                    style: mistake.style,
+                    explode: false
+                )
             }
         }
         #expect(error?.httpStatus == .badRequest)
@@ -196,13 +210,13 @@ struct ParameterCodingTests {
 
     @Test func whatAStyleCannotExpressIsRefused() async throws {
         let attempts: [@Sendable (inout ClientRequest) throws -> Void] = [
-            { try $0.addQuery("k", [[1]] as JSONValue) },
-            { try $0.addQuery("k", ["a": ["b": 1]] as JSONValue) },
-            { try $0.addQuery("k", "text", style: .deepObject) },
-            { try $0.addQuery("k", ["a b", "c"], style: .spaceDelimited, explode: false) },
-            { try $0.addQuery("k", ["a|b", "c"], style: .pipeDelimited, explode: false) },
-            { try $0.addCookie("k", "a;b", style: .cookie) },
-            { try $0.addCookie("k", "é", style: .cookie) },
+            { try $0.add(.query, "k", [[1]] as JSONValue) },
+            { try $0.add(.query, "k", ["a": ["b": 1]] as JSONValue) },
+            { try $0.add(.query, "k", "text", style: .deepObject) },
+            { try $0.add(.query, "k", ["a b", "c"], style: .spaceDelimited, explode: false) },
+            { try $0.add(.query, "k", ["a|b", "c"], style: .pipeDelimited, explode: false) },
+            { try $0.add(.cookie, "k", "a;b", style: .cookie) },
+            { try $0.add(.cookie, "k", "é", style: .cookie) },
         ]
         for attempt in attempts {
             let error = await #expect(throws: ClientError.self) {
@@ -217,24 +231,26 @@ struct ParameterCodingTests {
     @Test func cookiesAreWrittenAndRead() async throws {
         let object: JSONValue = ["a": "x", "B": 1]
         let call = try await Passed { request in
-            try request.addCookie("session id", "a;b=\"c\", é")
-            try request.addCookie("count", 3)
-            try request.addCookie("list", ["a", "b,c"])
-            try request.addCookie("flat", ["a", "b,c"], explode: false)
-            try request.addCookie("plain", "a/b&c=d", style: .cookie)
-            try request.addCookie("object", object)
-            try request.addCookie("filter", ["a": [1]] as JSONValue, style: .json)
-            try request.addCookie("nothing", nil as String?)
+            try request.add(.cookie, "session id", "a;b=\"c\", é")
+            try request.add(.cookie, "count", 3)
+            try request.add(.cookie, "list", ["a", "b,c"])
+            try request.add(.cookie, "flat", ["a", "b,c"], explode: false)
+            try request.add(.cookie, "plain", "a/b&c=d", style: .cookie)
+            try request.add(.cookie, "object", object)
+            try request.add(.cookie, "filter", ["a": [1]] as JSONValue, style: .json)
+            try request.add(.cookie, "nothing", nil as String?)
         } read: { request in
-            #expect(try request.requiredCookie("session id", .string, String.self) == "a;b=\"c\", é")
-            #expect(try request.requiredCookie("count", .number, Int.self) == 3)
-            #expect(try request.requiredCookie("list", .array(.string), [String].self) == ["a", "b,c"])
-            #expect(try request.cookie("flat", .array(.string), [String].self, explode: false) == ["a", "b,c"])
-            #expect(try request.cookie("plain", .string, String.self, style: .cookie) == "a/b&c=d")
-            #expect(try request.cookie("filter", .json, JSONValue.self) == ["a": [1]])
-            #expect(try request.cookie("nothing", .string, String.self) == nil)
+            #expect(try request.requiredParameter(.cookie, "session id", .string, String.self) == "a;b=\"c\", é")
+            #expect(try request.requiredParameter(.cookie, "count", .number, Int.self) == 3)
+            #expect(try request.requiredParameter(.cookie, "list", .array(.string), [String].self) == ["a", "b,c"])
+            #expect(
+                try request.parameter(.cookie, "flat", .array(.string), [String].self, explode: false) == ["a", "b,c"]
+            )
+            #expect(try request.parameter(.cookie, "plain", .string, String.self, style: .cookie) == "a/b&c=d")
+            #expect(try request.parameter(.cookie, "filter", .json, JSONValue.self) == ["a": [1]])
+            #expect(try request.parameter(.cookie, "nothing", .string, String.self) == nil)
             let shape = ParameterShape.object(["a": .string, "B": .number], additional: nil)
-            return try request.requiredCookie("object", shape, JSONValue.self)
+            return try request.requiredParameter(.cookie, "object", shape, JSONValue.self)
         }
         #expect(
             call.request.headerFields[.cookie]
@@ -255,14 +271,14 @@ struct ParameterCodingTests {
         var headerFields = HTTPFields()
         for field in fields { headerFields.append(HTTPField(name: .cookie, value: field)) }
         let read = try await readRequest("/op", headerFields: headerFields) { request in
-            try request.cookie("a", .string, String.self)
+            try request.parameter(.cookie, "a", .string, String.self)
         }
         #expect(read == value)
     }
 
     @Test func aCookieThatMustBeThereIsMissed() async throws {
         let error = await #expect(throws: ServerError.self) {
-            try await readRequest("/op") { try $0.requiredCookie("a", .string, String.self) }
+            try await readRequest("/op") { try $0.requiredParameter(.cookie, "a", .string, String.self) }
         }
         #expect(error?.httpStatus == .badRequest)
     }

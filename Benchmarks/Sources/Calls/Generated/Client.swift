@@ -50,7 +50,7 @@ extension Operations.PlaceOrder {
         request.addPath("/shops/")
         try request.addPath(parameter: input.path.shop)
         request.addPath("/orders")
-        try request.addQuery("express", input.query.express)
+        try request.add(.query, "express", input.query.express)
         request.setAccept(input.headers.accept)
         try request.setBody(input.body)
     }

@@ -47,7 +47,7 @@ extension Operations.PlaceOrder {
             shop: try request.path("shop", .string, Swift.String.self)
         )
         let query = Operations.PlaceOrder.Input.Query(
-            express: try request.query("express", .boolean, Swift.Bool.self)
+            express: try request.parameter(.query, "express", .boolean, Swift.Bool.self)
         )
         let headers: Operations.PlaceOrder.Input.Headers = .init(
             accept: try request.accept()

@@ -84,7 +84,7 @@ struct Client: APIProtocol {
 extension Operations.GetBytes {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/bytes")
-        try request.addQuery("count", input.query.count)
+        try request.add(.query, "count", input.query.count)
         request.setAccept(input.headers.accept)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {

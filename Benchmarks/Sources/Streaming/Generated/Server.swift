@@ -71,7 +71,7 @@ extension Operations.GetBytes {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
         let query = Operations.GetBytes.Input.Query(
-            count: try request.requiredQuery("count", .number, Swift.Int.self)
+            count: try request.requiredParameter(.query, "count", .number, Swift.Int.self)
         )
         let headers: Operations.GetBytes.Input.Headers = .init(
             accept: try request.accept()
