@@ -31,8 +31,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var nameOverrides: [String: String]
     /// Swift types for component schemas.
     ///
-    /// Such a type takes the place of a generated one. It must be `Codable`, `Hashable` and `Sendable`; one that is `JSONReadable`
-    /// and `JSONWritable` as well is read and written by these, which is much faster.
+    /// Such a type takes the place of a generated one. It must be `Codable`, `Hashable` and `Sendable`; one that is
+    /// `JSONReadable` and `JSONWritable` as well is read and written by these, which is much faster.
     public var typeOverrides: [String: String]
     /// What enumerations become.
     public var enumerations: EnumerationStyle
@@ -48,8 +48,9 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var operationExtensions: [String]
     /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
     ///
-    /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document, so a build plugin,
-    /// which has to promise names before it reads a document, cannot have them. Private declarations are never split.
+    /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document, so a build
+    /// plugin, which has to promise names before it reads a document, cannot have them. Private declarations are never
+    /// split.
     public var splitsByTag: Bool
 
     /// Creates a configuration.
@@ -90,7 +91,8 @@ public struct GeneratorConfiguration: Hashable, Sendable {
 public enum EnumerationStyle: String, Hashable, Sendable, CaseIterable {
     /// An `enum`; a value that is not listed is an error.
     case closed
-    /// A `struct` with a static member for each value that is listed; it keeps every other value, and reads and writes it.
+    /// A `struct` with a static member for each value that is listed; it keeps every other value, and reads and writes
+    /// it.
     case open
 }
 
@@ -165,8 +167,8 @@ public struct GeneratorResult: Sendable {
 /// Turns an OpenAPI document into Swift source.
 ///
 /// The stages are the folders of this module: *Document* reads bytes into the terms of OpenAPI, *Resolution* follows
-/// references and chooses names, *Translation* makes Swift declarations, *Rendering* makes text. The generator touches no file
-/// and gives the same output for the same input.
+/// references and chooses names, *Translation* makes Swift declarations, *Rendering* makes text. The generator touches
+/// no file and gives the same output for the same input.
 public struct Generator: Sendable {
     /// What to generate.
     public var configuration: GeneratorConfiguration

@@ -4,7 +4,7 @@ enum Base64 {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
     )
 
-    /// The value of each character, 0xFF for what is none.
+    /// The value of each character, 0xFF for bytes that are not characters of Base64.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 0xFF, count: 256)
         for (value, character) in alphabet.enumerated() {
@@ -26,7 +26,8 @@ enum Base64 {
         return isValid ? bytes : nil
     }
 
-    /// Writes the bytes that a text stands for, three for each four characters and one or two more; `output` has room for all of them.
+    /// Writes the bytes that a text stands for, three for each four characters and one or two more; `output` has room
+    /// for all of them.
     ///
     /// - Returns: Their count, or `nil` when the text is not base64.
     static func decode(_ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>) -> Int? {

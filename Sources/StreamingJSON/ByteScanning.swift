@@ -23,7 +23,7 @@ enum ASCII {
 typealias Bytes = UnsafePointer<UInt8>
 
 extension Bytes {
-    /// The eight bytes from here on, the first one in the lowest place.
+    /// The eight bytes from here on, the first one lowest.
     @inline(__always)
     var word: UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(self).loadUnaligned(as: UInt64.self))
@@ -48,8 +48,8 @@ extension Bytes {
 
 /// Looks at eight bytes of text at once.
 ///
-/// The answers have the highest bit of a byte set where the byte is of the kind asked for. Only the lowest byte marked is sure
-/// to be one: the subtraction may borrow from a marked byte into the next.
+/// The answers have the highest bit of a byte set where the byte is of the kind asked for. Only the lowest byte marked
+/// is sure to be one: the subtraction may borrow from a marked byte into the next.
 enum Word {
     static let lowBits: UInt64 = 0x0101_0101_0101_0101
     static let highBits: UInt64 = 0x8080_8080_8080_8080
@@ -78,7 +78,8 @@ enum Word {
     }
 }
 
-/// Returns the first byte in `start..<end` that begins an ill-formed sequence of UTF-8 (Unicode 3.9, table 3-7), or `nil`.
+/// Returns the first byte in `start..<end` that begins an ill-formed sequence of UTF-8 (Unicode 3.9, table 3-7), or
+/// `nil`.
 func firstIllFormedUTF8(from start: Bytes, to end: Bytes) -> Bytes? {
     var cursor = start
     while cursor < end {

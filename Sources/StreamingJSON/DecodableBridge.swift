@@ -2,8 +2,8 @@ extension JSONReader {
     /// Reads a value by its `Decodable`.
     ///
     /// This is for users' own types in the middle of generated ones; it builds a ``JSONValue`` and is much slower than
-    /// ``read(_:)``. What is inside of the value and is ``JSONReadable`` is read as that, at whatever depth; a type may so be
-    /// ``JSONReadable`` by its `Decodable`.
+    /// ``read(_:)``. What is inside of the value and is ``JSONReadable`` is read as that, at whatever depth; a type may
+    /// so be ``JSONReadable`` by its `Decodable`.
     ///
     /// ```swift
     /// extension Money: JSONReadable {
@@ -16,14 +16,15 @@ extension JSONReader {
     /// - Throws: ``JSONError/Code/typeMismatch``, ``JSONError/Code/missingKey`` or ``JSONError/Code/invalidValue``
     ///   for the errors of `Decodable`, whose coding path is in the message.
     public mutating func readDecodable<T: Decodable>(_ type: T.Type = T.self) throws(JSONError) -> T {
-        let place = position
+        let start = position
         let value = try read(JSONValue.self)
         do {
             let decoder = TreeDecoder(value: value, codingPath: [], json: userInfo)
-            // A type that decodes itself as JSON is not asked to do so; any other may have come here from its own `init(json:)`.
+            // A type that decodes itself as JSON is not asked to do so; any other may have come here from its own
+            // `init(json:)`.
             return T.self is any JSONBackedCodable.Type ? try decoder.unwrap(T.self) : try T(from: decoder)
         } catch {
-            rewind(to: place)
+            rewind(to: start)
             skipWhitespace()
             throw jsonError(for: error)
         }
@@ -165,7 +166,7 @@ extension TreeDecoder: SingleValueDecodingContainer {
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try unwrap(type) }
 }
 
-/// A key that a decoder or encoder makes up: a place of an array, or `super`.
+/// A key that a decoder or encoder makes up: an index of an array, or `super`.
 struct TreeKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -1,9 +1,9 @@
 extension JSONWriter {
     /// Writes a value by its `Encodable`.
     ///
-    /// This is for users' own types in the middle of generated ones; it is much slower than ``JSONWritable``. What is inside of the
-    /// value and is ``JSONWritable`` is written as that, at whatever depth; a type may so be ``JSONWritable`` by its `Encodable`. When
-    /// encoding fails, the writer fails with ``JSONError/Code/invalidValue``.
+    /// This is for users' own types in the middle of generated ones; it is much slower than ``JSONWritable``. What is
+    /// inside of the value and is ``JSONWritable`` is written as that, at whatever depth; a type may so be
+    /// ``JSONWritable`` by its `Encodable`. When encoding fails, the writer fails with ``JSONError/Code/invalidValue``.
     ///
     /// ```swift
     /// extension Money: JSONWritable {
@@ -16,7 +16,8 @@ extension JSONWriter {
         do {
             let node = TreeNode()
             let encoder = TreeEncoder(node: node, codingPath: [], json: userInfo)
-            // A type that encodes itself as JSON is not asked to do so; any other may have come here from its own `write(json:)`.
+            // A type that encodes itself as JSON is not asked to do so; any other may have come here from its own
+            // `write(json:)`.
             if value is any JSONBackedCodable { try encoder.encode(value) } else { try value.encode(to: encoder) }
             node.write(json: &self)
         } catch {
@@ -88,8 +89,8 @@ private final class TreeNode: JSONWritable {
         let node = TreeNode()
         if case .object(var members) = content {
             content = .none
-            if let place = members.firstIndex(where: { $0.0 == key }) {
-                members[place].1 = node
+            if let index = members.firstIndex(where: { $0.0 == key }) {
+                members[index].1 = node
             } else {
                 members.append((key, node))
             }

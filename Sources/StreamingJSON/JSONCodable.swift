@@ -1,16 +1,17 @@
 /// A type that reads and writes itself as JSON, and is served to other encoders and decoders by that.
 ///
-/// `Codable` goes by way of a ``JSONValue``: slower than what the compiler would write, and right for types whose main use is to be
-/// read and written here.
+/// `Codable` goes by way of a ``JSONValue``: slower than what the compiler would write, and right for types whose main
+/// use is to be read and written here.
 public protocol JSONBackedCodable: JSONReadable, JSONWritable, Codable {}
 
 /// A type that reads and writes itself as JSON, and has `Codable` and `Hashable` by that.
 ///
-/// The compiler need not write four more functions for each type: two values are equal when they write the same, and other
-/// encoders and decoders are served by way of a ``JSONValue``. Generated types name their parts while they write, which are then
-/// compared as the Swift values they are, whatever their JSON. All of this is slower than what the compiler would write and right for types
-/// whose main use is to be read and written; a type may still have its own. One that shall have the compiler's `Hashable` conforms to
-/// ``JSONBackedCodable`` alone, since the functions of a protocol go before those of the compiler.
+/// The compiler need not write four more functions for each type: two values are equal when they write the same, and
+/// other encoders and decoders are served by way of a ``JSONValue``. Generated types name their parts while they write,
+/// which are then compared as the Swift values they are, whatever their JSON. All of this is slower than what the
+/// compiler would write and right for types whose main use is to be read and written; a type may still have its own.
+/// One that shall have the compiler's `Hashable` conforms to ``JSONBackedCodable`` alone, since the functions of a
+/// protocol go before those of the compiler.
 public protocol JSONCodable: JSONBackedCodable, Hashable {}
 
 extension JSONBackedCodable {

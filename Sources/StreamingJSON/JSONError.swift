@@ -1,6 +1,7 @@
 /// Why a piece of JSON could not be read or written.
 ///
-/// Errors of a ``JSONReader`` carry the byte ``offset`` where reading stopped and the ``path`` of the value it stopped at:
+/// Errors of a ``JSONReader`` carry the byte ``offset`` where reading stopped and the ``path`` of the value it stopped
+/// at:
 ///
 /// ```swift
 /// try JSONReader.read([Int].self, from: #"[1, 2, "three"]"#)
@@ -67,7 +68,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private var storage: Storage
 
-    /// Describes a failure; readers do so with ``JSONReader/error(_:_:)``, which knows the place.
+    /// Describes a failure; readers do so with ``JSONReader/error(_:_:)``, which knows the offset.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
@@ -98,7 +99,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The value that is wrong, such as `$.records[3].fields.title`, where `$` is the whole input.
     ///
-    /// It is found when an error leaves the function that was given the input, so that reading without errors pays nothing.
+    /// It is found when an error leaves the function that was given the input, so that reading without errors pays
+    /// nothing.
     public var path: String? {
         get { storage.path }
         set { self = JSONError(code: code, message: message, offset: offset, path: newValue) }
@@ -116,7 +118,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         return text + ": " + message
     }
 
-    /// Whether two errors say the same of the same place.
+    /// Whether two errors are equal in code, message, offset and path.
     public static func == (left: JSONError, right: JSONError) -> Bool {
         left.storage === right.storage
             || (left.code == right.code && left.message == right.message && left.offset == right.offset

@@ -30,7 +30,8 @@ public struct JSONKeys: Sendable {
         let last: UInt64
         /// What of a word read where the key may stand is to be compared with `expected`.
         let mask: UInt64
-        /// `first`, or what no masked word is equal to, for a key that JSON spells in another way than with its own bytes.
+        /// `first`, or what no masked word is equal to, for a key that JSON spells in another way than with its own
+        /// bytes.
         let expected: UInt64
 
         init(start: Bytes, count: Int) {
@@ -44,16 +45,16 @@ public struct JSONKeys: Sendable {
             expected = isPlain ? first : 1
         }
 
-        /// Whether the key and a closing quote stand at a place.
+        /// Whether the key and a closing quote are at a position.
         @inline(__always)
-        func isSpelled(at place: Bytes, limit: Bytes) -> Bool {
-            let room = limit - place
-            guard room > count, room >= 8, place.word & mask == expected, place[count] == ASCII.quote else {
+        func isSpelled(at text: Bytes, limit: Bytes) -> Bool {
+            let room = limit - text
+            guard room > count, room >= 8, text.word & mask == expected, text[count] == ASCII.quote else {
                 return false
             }
             return count <= 8
-                || ((place + (count &- 8)).word == last
-                    && (count <= 16 || JSONKeys.isEqual(place + 8, start + 8, count: count &- 16)))
+                || ((text + (count &- 8)).word == last
+                    && (count <= 16 || JSONKeys.isEqual(text + 8, start + 8, count: count &- 16)))
         }
     }
 
@@ -106,9 +107,9 @@ public struct JSONKeys: Sendable {
 
     let table: Table
 
-    /// Makes a table; the index of a key is its place in the list.
+    /// Makes a table; the index of a key is its position in the list.
     ///
-    /// When a key is listed twice, its first place counts.
+    /// When a key is listed twice, its first index counts.
     ///
     /// - Parameter keys: The keys, as they are without escapes.
     public init(_ keys: StaticString...) {
@@ -125,9 +126,9 @@ public struct JSONKeys: Sendable {
     /// The number of keys.
     public var count: Int { table.count }
 
-    /// The key at a place of the list.
+    /// The key at an index of the list.
     ///
-    /// - Parameter index: A place from 0 to ``count`` - 1.
+    /// - Parameter index: An index from 0 to ``count`` - 1.
     public subscript(index: Int) -> String {
         precondition(index >= 0 && index < table.count, "JSONKeys has no key \(index)")
         let entry = table.entries[index]

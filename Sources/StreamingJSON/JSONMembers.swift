@@ -5,9 +5,9 @@
 /// members["expirationTime"]  // 1689562458
 /// ```
 ///
-/// A type that holds them reads every object without loss, and writes again what it does not know. It also remembers here which of
-/// its optional properties came as `null`, and writes these as `null` for as long as the property is `nil`. That memory is not part
-/// of the value: it does not count in `==`.
+/// A type that holds them reads every object without loss, and writes again what it does not know. It also remembers
+/// here which of its optional properties came as `null`, and writes these as `null` for as long as the property is
+/// `nil`. That memory is not part of the value: it does not count in `==`.
 public struct JSONMembers: Sendable {
     /// One member: its key and its value as it came.
     public struct Element: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct JSONMembers: Sendable {
         var elements: [Element] = []
         /// The keys of the properties that came as `null`.
         var nulls: [String] = []
-        /// The index of each name; only where there are so many elements that a search costs more.
+        /// The index of each name; only where a search through all elements would cost more.
         private var indices: [String: Int]?
 
         private static let indexedCount = 32

@@ -1,7 +1,7 @@
 /// One JSON value kept as the bytes that spell it.
 ///
-/// It is for what must pass through unchanged: values of unknown shape, numbers with more digits than any Swift type holds. The bytes
-/// are always well-formed JSON.
+/// It is for what must pass through unchanged: values of unknown shape, numbers with more digits than any Swift type
+/// holds. The bytes are always well-formed JSON.
 public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, CustomStringConvertible {
     /// The value in UTF-8, spelled as it was found.
     public let bytes: [UInt8]
@@ -69,7 +69,8 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
     /// The value as text.
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether two values mean the same: spacing, the order of keys, and the spelling of strings and numbers do not matter.
+    /// Whether two values mean the same: spacing, the order of keys, and the spelling of strings and numbers do not
+    /// matter.
     public static func == (left: JSONRawValue, right: JSONRawValue) -> Bool {
         left.bytes == right.bytes || left.meaning == right.meaning
     }

@@ -1,7 +1,7 @@
 /// A type that reads itself from JSON.
 ///
-/// `String`, `Bool`, the integers, `Double`, `Float`, `Optional`, `Array` and `Dictionary` are readable. Reading an `Optional` takes
-/// `null` for `nil`.
+/// `String`, `Bool`, the integers, `Double`, `Float`, `Optional`, `Array` and `Dictionary` are readable. Reading an
+/// `Optional` takes `null` for `nil`.
 public protocol JSONReadable {
     /// Reads exactly one value.
     ///

@@ -83,7 +83,7 @@ extension JSONReader {
 
     // MARK: Whole numbers
 
-    /// A whole number as sign and magnitude, or the place of one whose magnitude has more than 64 bits.
+    /// A whole number as sign and magnitude, or the position of one whose magnitude has more than 64 bits.
     @usableFromInline
     struct WholeNumber {
         @usableFromInline var magnitude: UInt64
@@ -245,7 +245,8 @@ extension JSONReader {
             if exponent == 0 || mantissa == 0 {
                 value = Double(mantissa)
             } else if mantissa <= 1 << 53, exponent >= -22, exponent <= 22 {
-                // Both operands are exact, so IEEE 754 rounds but once (Clinger, "How to Read Floating Point Numbers Accurately").
+                // Both operands are exact, so IEEE 754 rounds but once (Clinger, "How to Read Floating Point Numbers
+                // Accurately").
                 let power = doublePowersOfTen[abs(exponent)]
                 value = Double(mantissa)
                 value = exponent < 0 ? value / power : value * power
@@ -261,8 +262,9 @@ extension JSONReader {
 
         /// The double nearest to the quotient of two numbers that are not 0.
         private static func quotient(_ dividend: UInt64, _ divisor: UInt64) -> Double {
-            // Both are shifted to 64 bits, so that the quotient has 63 or 64 of them, ten more than a double takes. That the
-            // division left a remainder goes into the lowest bit, where it decides what would look like a half.
+            // Both are shifted to 64 bits, so that the quotient has 63 or 64 of them, ten more than a double takes.
+            // That the division left a remainder goes into the lowest bit, where it decides what would look like a
+            // half.
             let dividendShift = dividend.leadingZeroBitCount
             let divisorShift = divisor.leadingZeroBitCount
             let high = dividend &<< UInt64(dividendShift)

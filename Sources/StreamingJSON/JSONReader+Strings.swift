@@ -13,17 +13,17 @@ extension JSONReader {
     /// Reads a string and tells which of the strings of a table it is, without building it.
     ///
     /// ```swift
-    /// let place = reader.position
+    /// let start = reader.position
     /// switch try reader.readString(in: kinds) {
     /// case 0: …
     /// default:
-    ///     reader.rewind(to: place)
+    ///     reader.rewind(to: start)
     ///     other = try reader.readString()
     /// }
     /// ```
     ///
     /// - Parameter strings: The table.
-    /// - Returns: The place of the string in the table, or ``JSONKeys/unknown``.
+    /// - Returns: The index of the string in the table, or ``JSONKeys/unknown``.
     /// - Throws: ``JSONError`` as ``readString()`` does.
     public mutating func readString(in strings: JSONKeys) throws(JSONError) -> Int {
         skipWhitespace()
@@ -78,7 +78,7 @@ extension JSONReader {
     ///   - text: A text of this reader.
     ///   - isCanonical: Becomes `false` when the same bytes would be written in another way.
     ///   - body: Gets the bytes.
-    /// - Returns: What `body` gives, or `nil` when the text is no base64.
+    /// - Returns: What `body` gives, or `nil` when the text is not Base64.
     @inlinable
     package func withBase64<R>(
         of text: Text,
@@ -219,18 +219,18 @@ extension JSONReader {
         }
     }
 
-    private func hexadecimal(at place: Bytes) throws(JSONError) -> UInt32 {
-        guard end - place >= 4 else { throw error(.unexpectedEnd, "the input ends inside of an escape") }
-        guard let value = Self.hexadecimal(place) else {
+    private func hexadecimal(at start: Bytes) throws(JSONError) -> UInt32 {
+        guard end - start >= 4 else { throw error(.unexpectedEnd, "the input ends inside of an escape") }
+        guard let value = Self.hexadecimal(start) else {
             throw error(.malformed, "\\u needs four hexadecimal digits")
         }
         return value
     }
 
-    private static func hexadecimal(_ place: Bytes) -> UInt32? {
+    private static func hexadecimal(_ start: Bytes) -> UInt32? {
         var value: UInt32 = 0
         for index in 0..<4 {
-            let byte = place[index]
+            let byte = start[index]
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(byte - UInt8(ascii: "0"))
             case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
@@ -272,7 +272,8 @@ extension JSONReader {
         let end = text.start + text.count
         while cursor < end {
             if end - cursor >= 8 {
-                // There is as much room for output as there is input left. Of the eight bytes only those before a backslash count.
+                // There is as much room for output as there is input left. Of the eight bytes only those before a
+                // backslash count.
                 let word = cursor.word
                 UnsafeMutableRawPointer(output).storeBytes(of: word.littleEndian, as: UInt64.self)
                 let specials = Word.specials(in: word)

@@ -1,5 +1,5 @@
-// Help for values whose type stands behind them, in the shape `{"value": X, "type": "T"}`. This is where pages of records spend
-// their time, so the usual shape is read in one go.
+// Help for values whose type stands behind them, in the shape `{"value": X, "type": "T"}`. This is where pages of
+// records spend their time, so the usual shape is read in one go.
 
 extension JSONReader {
     /// A value that has been stepped over, with what was found on the way.
@@ -42,14 +42,15 @@ extension JSONReader {
 
     /// Reads an object that consists of a value and its type, in this order.
     ///
-    /// When the value is an object whose first key is in a table, reading stops in front of it: the key is as good as the type, and
-    /// the value need not be stepped over first. ``endTagged(_:_:)`` then reads the rest.
+    /// When the value is an object whose first key is in a table, reading stops in front of it: the key is as good as
+    /// the type, and the value need not be stepped over first. ``endTagged(_:_:)`` then reads the rest.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
     ///   - firstKeys: The keys that tell the type of an object.
-    /// - Returns: `nil`, and the reader is where it was, when the object is of another shape or the type is not in the table.
+    /// - Returns: `nil`, and the reader is where it was, when the object is of another shape or the type is not in the
+    ///   table.
     /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
     package mutating func readTagged(
         _ keys: JSONKeys,
@@ -111,7 +112,8 @@ extension JSONReader {
 
     /// Enters an object of a value and its type, up to the value. ``endTagged(_:_:as:spelled:)`` reads the rest.
     ///
-    /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a table.
+    /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a
+    /// table.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
@@ -137,7 +139,8 @@ extension JSONReader {
     ///   - tags: The types.
     ///   - tag: The place of the type that there should be.
     ///   - spelling: How the object is most likely spelled.
-    /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front of the object.
+    /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front
+    ///   of the object.
     @inline(__always)
     package mutating func endTagged(
         _ keys: JSONKeys,
@@ -307,7 +310,8 @@ struct RepeatedObjects {
 }
 
 extension JSONReader {
-    /// Reads a value that is likely to come again byte for byte in the same input, such as the zone of a page's records.
+    /// Reads a value that is likely to come again byte for byte in the same input, such as the zone of a page's
+    /// records.
     ///
     /// Only objects and arrays are kept.
     ///

@@ -1,7 +1,7 @@
 /// Reads JSON from bytes, value by value, straight into Swift values.
 ///
-/// A reader walks over one buffer of UTF-8 and builds nothing in between. The type being read drives it: it asks for what it
-/// expects, and the reader answers or throws a ``JSONError`` with the place.
+/// A reader walks over one buffer of UTF-8 and builds nothing in between. The type being read drives it: it asks for
+/// what it expects, and the reader answers or throws a ``JSONError`` with the offset.
 ///
 /// ```swift
 /// let names = try JSONReader.withReader(over: bytes.span) { reader throws(JSONError) in
@@ -14,9 +14,9 @@
 /// }
 /// ```
 ///
-/// The whole of RFC 8259 is checked, in the parts that are skipped too: grammar, escapes, well-formed UTF-8. A byte order
-/// mark at the beginning is passed over. When an object has a key twice, both values are met in their order; every reader of this
-/// module keeps the last one.
+/// The whole of RFC 8259 is checked, in the parts that are skipped too: grammar, escapes, well-formed UTF-8. A byte
+/// order mark at the beginning is passed over. When an object has a key twice, both values are met in their order;
+/// every reader of this module keeps the last one.
 ///
 /// ## Topics
 /// ### Reading whole inputs
@@ -50,8 +50,8 @@ public struct JSONReader: ~Copyable {
         /// Types that hold themselves, such as ``JSONValue``, use the stack for each level: raise the limit with care.
         public var maximumDepth: Int
 
-        /// A value for the types that are read, such as how dates are spelled. A type that knows the value's class finds it as
-        /// ``JSONReader/userInfo``.
+        /// A value for the types that are read, such as how dates are spelled. A type that knows the value's class
+        /// finds it as ``JSONReader/userInfo``.
         public var userInfo: (any AnyObject & Sendable)?
 
         /// Makes options.
@@ -81,9 +81,9 @@ public struct JSONReader: ~Copyable {
         case null
     }
 
-    /// A place between two values to come back to.
+    /// A position between two values to come back to.
     public struct Position: Hashable, Sendable {
-        /// How many bytes of the input come before this place.
+        /// The number of bytes of the input before this position.
         public let offset: Int
         let remainingDepth: Int
         let isAtStart: Bool
@@ -102,8 +102,8 @@ public struct JSONReader: ~Copyable {
     var keyStart: Bytes
     var keyCount = -1
 
-    /// The places in the tables of keys where the next key is expected, a byte for each of the innermost eight containers, the
-    /// innermost lowest. It is only a guess: keys mostly come in the order of the table.
+    /// The indices in the tables of keys at which the next key is expected, a byte for each of the innermost eight
+    /// containers, the innermost lowest. It is only a guess: keys mostly come in the order of the table.
     var expectedKeys: UInt64 = 0
     /// Whether the last key of ``nextKey()`` had escapes.
     private var keyHasEscapes = false
@@ -147,8 +147,8 @@ public struct JSONReader: ~Copyable {
     ///   - options: What the reader accepts.
     ///   - body: Reads exactly one value.
     /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws, completed with offset and path, and ``JSONError/Code/trailingData`` when `body` returns
-    ///   before the input is over.
+    /// - Throws: What `body` throws, completed with offset and path, and ``JSONError/Code/trailingData`` when `body`
+    ///   returns before the input is over.
     public static func withReader<R>(
         over bytes: Span<UInt8>,
         options: Options = Options(),
@@ -250,10 +250,11 @@ public struct JSONReader: ~Copyable {
         try read(type, from: Array(text.utf8), options: options)
     }
 
-    /// The keys of the object that a type reads itself from, as far as it reads itself by the functions that keep their errors.
+    /// The keys of the object that a type reads itself from, as far as it reads itself by the functions that keep their
+    /// errors.
     ///
-    /// The type is given nothing to read. It fails at once, and what it fails with is the table in which it would have looked for
-    /// its members; so no type needs a further requirement to name it.
+    /// The type is given nothing to read. It fails at once, and what it fails with is the table in which it would have
+    /// looked for its members; so no type needs a further requirement to name it.
     package static func keys<T: JSONReadable>(of type: T.Type) -> JSONKeys? {
         let nothing: StaticString = ""
         var reader = JSONReader(start: nothing.utf8Start, count: 0, options: Options())
@@ -334,21 +335,22 @@ public struct JSONReader: ~Copyable {
 
     /// Enters an object; ``nextKey(in:)`` then walks over its keys.
     ///
-    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too many
-    ///   levels.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too
+    ///   many levels.
     public mutating func beginObject() throws(JSONError) {
         try begin(ASCII.leftBrace, "an object")
     }
 
     /// Moves to the next key of an object and tells which of the keys of a table it is.
     ///
-    /// After a key its value must be read or skipped. The keys are compared as bytes; one that is spelled with escapes is the same
-    /// key.
+    /// After a key its value must be read or skipped. The keys are compared as bytes; one that is spelled with escapes
+    /// is the same key.
     ///
     /// - Parameter keys: The table.
-    /// - Returns: The place of the key in the table, ``JSONKeys/unknown`` for a key that is not there (``lastKey()`` has its text),
-    ///   or `nil` when the object is over.
-    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end follows.
+    /// - Returns: The index of the key in the table, ``JSONKeys/unknown`` for a key that is not there (``lastKey()``
+    ///   has its text), or `nil` when the object is over.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end
+    ///   follows.
     public mutating func nextKey(in keys: JSONKeys) throws(JSONError) -> Int? {
         let expected = Int(truncatingIfNeeded: expectedKeys & 0xFF)
         let entry = keys.table.entries + expected
@@ -405,7 +407,8 @@ public struct JSONReader: ~Copyable {
     /// After a key its value must be read or skipped.
     ///
     /// - Returns: The key, or `nil` when the object is over.
-    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end follows.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end
+    ///   follows.
     public mutating func nextKey() throws(JSONError) -> String? {
         guard try advanceToKey() else { return nil }
         let text = try scanString()
@@ -417,7 +420,8 @@ public struct JSONReader: ~Copyable {
         return key
     }
 
-    /// A number from 0 to 63 that is the same for equal keys: that of the key that ``nextKey()`` gave last. `nil` when it had escapes.
+    /// A number from 0 to 63 that is the same for equal keys: that of the key that ``nextKey()`` gave last. `nil` when
+    /// it had escapes.
     package var lastKeyDigest: Int? {
         guard keyCount >= 0, !keyHasEscapes else { return nil }
         let (first, last) = JSONKeys.ends(of: keyStart, count: keyCount, limit: end)
@@ -440,8 +444,8 @@ public struct JSONReader: ~Copyable {
 
     /// Enters an array; ``nextElement()`` then walks over its elements.
     ///
-    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too many
-    ///   levels.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too
+    ///   many levels.
     public mutating func beginArray() throws(JSONError) {
         try begin(ASCII.leftBracket, "an array")
     }
@@ -449,7 +453,8 @@ public struct JSONReader: ~Copyable {
     /// Moves to the next element of an array, which then must be read or skipped.
     ///
     /// - Returns: `false` when the array is over.
-    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither an element nor the end follows.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither an element nor the end
+    ///   follows.
     public mutating func nextElement() throws(JSONError) -> Bool {
         skipWhitespace()
         guard cursor < end else { throw unexpectedEnd("an array") }
@@ -475,7 +480,7 @@ public struct JSONReader: ~Copyable {
 
     /// Steps over the next value whatever it is.
     ///
-    /// It is checked as if it were read, but nothing is built. Duplicate keys are no error.
+    /// It is checked as if it were read, but nothing is built. Duplicate keys are allowed.
     ///
     /// - Throws: A ``JSONError`` where the value breaks the grammar of JSON.
     public mutating func skipValue() throws(JSONError) {
@@ -561,14 +566,14 @@ public struct JSONReader: ~Copyable {
         return JSONRawValue(unchecked: Array(UnsafeBufferPointer(start: first, count: cursor - first)))
     }
 
-    /// The present place, before a value that may be skipped now and read later.
+    /// The current position, before a value that may be skipped now and read later.
     ///
     /// ```swift
-    /// let place = reader.position
+    /// let start = reader.position
     /// try reader.skipValue()
     /// // … read on, learn what the value is, then:
     /// let here = reader.position
-    /// reader.rewind(to: place)
+    /// reader.rewind(to: start)
     /// value = try reader.readDouble()
     /// reader.rewind(to: here)
     /// ```
@@ -581,10 +586,10 @@ public struct JSONReader: ~Copyable {
         )
     }
 
-    /// Goes to a place of this reader, back or forth.
+    /// Goes to a position of this reader, backwards or forwards.
     ///
-    /// - Parameter position: A ``position`` of this reader. One of another reader leads to a meaningless place, but never outside the
-    ///   input.
+    /// - Parameter position: A ``position`` of this reader. One of another reader leads to a meaningless position, but
+    ///   never outside the input.
     public mutating func rewind(to position: Position) {
         cursor = start + min(max(position.offset, 0), end - start)
         remainingDepth = min(position.remainingDepth, options.maximumDepth)
@@ -594,7 +599,7 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Errors
 
-    /// Makes an error at the present place.
+    /// Makes an error at the current position.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
@@ -605,7 +610,7 @@ public struct JSONReader: ~Copyable {
         JSONError(code: code, message: message, offset: cursor - start)
     }
 
-    /// Adds to an error what it does not know of its place.
+    /// Adds the offset and the path to an error that lacks them.
     private func locate(_ error: JSONError) -> JSONError {
         guard error.path == nil else { return error }
         let offset = min(max(error.offset ?? cursor - start, 0), end - start)
@@ -807,9 +812,10 @@ private struct ContainerStack {
     }
 }
 
-/// Describes the place of a byte as the keys and indices that lead to it.
+/// Describes the position of a byte as the keys and indices that lead to it.
 ///
-/// The bytes before `offset` may be taken for well-formed as far as brackets and strings go: they have been read before.
+/// The bytes before `offset` may be taken for well-formed as far as brackets and strings go: they have been read
+/// before.
 private func path(in bytes: UnsafeBufferPointer<UInt8>, to offset: Int) -> String {
     struct Container {
         var isObject: Bool

@@ -5,8 +5,8 @@
 /// value["sizes"]?[0]?.int64Value  // 1
 /// ```
 ///
-/// A number without fraction and exponent is an ``integer(_:)``, or an ``unsignedInteger(_:)`` beyond `Int64.max`. Every other
-/// number is a ``double(_:)``; those which a `Double` cannot tell apart need ``JSONRawValue``.
+/// A number without fraction and exponent is an ``integer(_:)``, or an ``unsignedInteger(_:)`` beyond `Int64.max`.
+/// Every other number is a ``double(_:)``; those which a `Double` cannot tell apart need ``JSONRawValue``.
 public enum JSONValue: Hashable, Sendable, JSONReadable, JSONWritable {
     /// `null`
     case null
@@ -60,7 +60,7 @@ public enum JSONValue: Hashable, Sendable, JSONReadable, JSONWritable {
         if case .object(let members) = self { members[key] } else { nil }
     }
 
-    /// The element of an array, or `nil` for other values and places beyond its ends.
+    /// The element of an array, or `nil` for other values and indices out of bounds.
     public subscript(index: Int) -> JSONValue? {
         if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
     }
@@ -185,7 +185,8 @@ extension JSONValue: Codable {
 
     /// Decodes any one value.
     ///
-    /// Fails as `decoder` does. A decoder that does not tell numbers apart by their spelling gives an ``integer(_:)`` for `1.0`.
+    /// Fails as `decoder` does. A decoder that does not tell numbers apart by their spelling gives an ``integer(_:)``
+    /// for `1.0`.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? TreeDecoder {
             self = decoder.value

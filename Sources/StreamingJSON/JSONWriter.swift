@@ -56,7 +56,7 @@ public struct JSONWriter: ~Copyable {
         public static let emptyLinesInEmptyContainers = Options(rawValue: 1 << 4)
     }
 
-    private enum Place {
+    private enum State {
         /// Nothing stands here yet: the beginning, or right after an opening bracket.
         case start
         /// A value has been written.
@@ -68,11 +68,12 @@ public struct JSONWriter: ~Copyable {
     /// How JSON is spelled.
     public let options: Options
 
-    /// What the writer's maker gave for the types that are written, such as how dates are spelled; `nil` where it gave nothing.
+    /// What the writer's maker gave for the types that are written, such as how dates are spelled; `nil` where it gave
+    /// nothing.
     public let userInfo: (any AnyObject & Sendable)?
 
     private var buffer: Buffer
-    private var place = Place.start
+    private var state = State.start
     private var depth = 0
     private var error: JSONError?
     /// Objects that are written as one, the innermost last.
@@ -116,12 +117,13 @@ public struct JSONWriter: ~Copyable {
     /// Ends writing.
     ///
     /// - Returns: One JSON value in UTF-8.
-    /// - Throws: The first error that was met; ``JSONError/Code/invalidValue`` when what was written is not one whole value.
+    /// - Throws: The first error that was met; ``JSONError/Code/invalidValue`` when what was written is not one whole
+    ///   value.
     public consuming func finish() throws(JSONError) -> [UInt8] {
         if let error {
             throw error
         }
-        guard depth == 0, place == .afterValue else {
+        guard depth == 0, state == .afterValue else {
             throw JSONError(code: .invalidValue, message: "the writer was finished before the value was whole")
         }
         return buffer.array()
@@ -282,7 +284,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes the members of an object that is JSON already into the object that the writer is in, as they are spelled.
     ///
-    /// - Parameter object: An object without white space around it. None of its keys may be among those that are written beside it.
+    /// - Parameter object: An object without white space around it. None of its keys may be among those that are
+    ///   written beside it.
     package mutating func writeMembers(of object: JSONRawValue) {
         guard object.kind == .object, !isMerging else {
             let message = isMerging ? "spelled members cannot be put in order" : "only an object has members"
@@ -292,7 +295,7 @@ public struct JSONWriter: ~Copyable {
         guard bytes.count > 2 else { return }
         prepareKey()
         bytes.withUnsafeBufferPointer { buffer.append(UnsafeBufferPointer(rebasing: $0[1..<bytes.count - 1])) }
-        place = .afterValue
+        state = .afterValue
     }
 
     /// Writes bytes as a string of base64 (RFC 4648, section 4), padded.
@@ -330,7 +333,7 @@ public struct JSONWriter: ~Copyable {
         prepareValue()
         append(text)
         depth &+= 1
-        place = .afterKey
+        state = .afterKey
         return true
     }
 
@@ -340,7 +343,7 @@ public struct JSONWriter: ~Copyable {
     package mutating func endCompactObject(_ text: StaticString) {
         append(text)
         depth &-= 1
-        place = .afterValue
+        state = .afterValue
     }
 
     // MARK: Merged objects
@@ -380,8 +383,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Opens an object into which the objects that follow are written as if they were one.
     ///
-    /// Of a key that several have, the last counts, but an additional member gives way to one that another object's type lists. The
-    /// members are in the order of their keys.
+    /// Of a key that several have, the last counts, but an additional member gives way to one that another object's
+    /// type lists. The members are in the order of their keys.
     package mutating func beginMerging() {
         if isMerging, isAtPart {
             merges[merges.count - 1].beginPart()
@@ -407,8 +410,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Says whether the members that follow in the object are ones that its type does not list.
     ///
-    /// When several types read one object, each keeps the members that it does not list, those of the other types among them. Only the
-    /// type that lists a member writes its current value.
+    /// When several types read one object, each keeps the members that it does not list, those of the other types among
+    /// them. Only the type that lists a member writes its current value.
     package mutating func markAdditional(_ isAdditional: Bool) {
         guard isMerging else { return }
         merges[merges.count - 1].isAdditional = isAdditional
@@ -435,8 +438,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Notes that a member which the type of the object lists has no value.
     ///
-    /// The member is written as `null` where ``beginObject(writingNullFor:)`` says so. Where several types write one object, the others
-    /// do not write what they kept of the member when they read the object.
+    /// The member is written as `null` where ``beginObject(writingNullFor:)`` says so. Where several types write one
+    /// object, the others do not write what they kept of the member when they read the object.
     @inline(never)
     package mutating func noteAbsentMember(_ name: StaticString) {
         let name = name.description
@@ -475,8 +478,8 @@ public struct JSONWriter: ~Copyable {
         let kept = pieces.indices.filter { winners[pieces[$0].key] == $0 }
             .sorted { JSONWriter.isBefore(pieces[$0].key, pieces[$1].key) }
         buffer.count = merge.start
-        for (place, index) in kept.enumerated() {
-            if place > 0 {
+        for (number, index) in kept.enumerated() {
+            if number > 0 {
                 buffer.append(ASCII.comma)
             }
             pieces[index].bytes.withUnsafeBufferPointer { buffer.append($0) }
@@ -488,7 +491,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// Whether a value would stand where the members of a merged object stand.
-    private var isAtPart: Bool { place != .afterKey && depth == merges[merges.count - 1].depth }
+    private var isAtPart: Bool { state != .afterKey && depth == merges[merges.count - 1].depth }
 
     @inline(never)
     private mutating func noteMember(_ key: String) {
@@ -512,21 +515,21 @@ public struct JSONWriter: ~Copyable {
         if isMerging, isAtPart {
             fail(JSONError(code: .notRepresentable, message: "only objects can be written as one"))
         }
-        if place == .afterValue {
+        if state == .afterValue {
             if depth == 0 {
                 fail(JSONError(code: .invalidValue, message: "a second value was written after the first one"))
             }
             buffer.append(ASCII.comma)
         }
-        if options.contains(.prettyPrinted), place != .afterKey, depth > 0 {
+        if options.contains(.prettyPrinted), state != .afterKey, depth > 0 {
             appendLine()
         }
-        place = .afterValue
+        state = .afterValue
     }
 
     @inline(__always)
     private mutating func prepareKey() {
-        if place == .afterValue {
+        if state == .afterValue {
             buffer.append(ASCII.comma)
         }
         if options.contains(.prettyPrinted) {
@@ -541,7 +544,7 @@ public struct JSONWriter: ~Copyable {
         } else {
             buffer.append(ASCII.colon)
         }
-        place = .afterKey
+        state = .afterKey
     }
 
     @inline(__always)
@@ -549,14 +552,14 @@ public struct JSONWriter: ~Copyable {
         prepareValue()
         buffer.append(opening)
         depth &+= 1
-        place = .start
+        state = .start
     }
 
     @inline(__always)
     private mutating func close(_ closing: UInt8) {
         depth &-= 1
         if options.contains(.prettyPrinted) {
-            if place == .afterValue {
+            if state == .afterValue {
                 appendLine()
             } else if options.contains(.emptyLinesInEmptyContainers) {
                 buffer.append(ASCII.newline)
@@ -564,10 +567,10 @@ public struct JSONWriter: ~Copyable {
             }
         }
         buffer.append(closing)
-        if place == .afterKey || depth < 0 {
+        if state == .afterKey || depth < 0 {
             fail(JSONError(code: .invalidValue, message: "a container was closed before it was whole"))
         }
-        place = .afterValue
+        state = .afterValue
     }
 
     private mutating func appendLine() {

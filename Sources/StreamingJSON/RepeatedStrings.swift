@@ -1,8 +1,8 @@
 /// Strings met before in the same input, found again by their bytes.
 ///
-/// Pages of records have the same keys, names and types over and over. Handing out the string made before saves making and freeing one
-/// each time. Each string has two places in the table where it may be, and a newcomer pushes out the older of the two that are there:
-/// with one place, two strings that are met in turns would push each other out for ever.
+/// Pages of records have the same keys, names and types over and over. Handing out the string made before saves making
+/// and freeing one each time. Each string has two entries in the table where it may be, and a new string replaces the
+/// older of the two: with one entry, two strings that are met in turns would replace each other for ever.
 final class RepeatedStrings {
     /// Longer strings are not worth comparing.
     static let maximumCount = 64
@@ -72,7 +72,8 @@ final class RepeatedStrings {
 extension JSONReader {
     /// Reads a string that is likely to come again and again in the same input, such as a type or a user's name.
     ///
-    /// The result is the same as that of ``readString()``; strings met before are handed out again instead of being made anew.
+    /// The result is the same as that of ``readString()``; strings met before are handed out again instead of being
+    /// made anew.
     ///
     /// - Returns: The text with its escapes resolved.
     /// - Throws: ``JSONError`` as ``readString()`` does.

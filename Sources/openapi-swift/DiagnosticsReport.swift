@@ -17,7 +17,7 @@ struct DiagnosticsReport {
 
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
-    /// In the order of the documents: what has no place first, then file by file from top to bottom.
+    /// In the order of the documents: diagnostics without a position first, then file by file from top to bottom.
     var sorted: DiagnosticsReport {
         var files: [String: Int] = [:]
         for case let location? in diagnostics.map(\.location) where files[location.file] == nil {
@@ -104,8 +104,8 @@ private func jsonText<T: JSONWritable>(of value: T) -> String {
     (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
 }
 
-/// A diagnostic as an object: `severity`, `message` and, where there are such, `location` with `file`, `line` and `column`,
-/// `remedy`, and `context` with strings by name.
+/// A diagnostic as an object: `severity`, `message` and, where there are such, `location` with `file`, `line` and
+/// `column`, `remedy`, and `context` with strings by name.
 private struct DiagnosticObject: JSONWritable {
     let diagnostic: Diagnostic
 

@@ -53,7 +53,7 @@ struct GenerationOptions: ParsableArguments {
 
     @Option(
         name: .customLong("feature-flag"),
-        help: ArgumentHelp("Accepted for compatibility; there are none.", valueName: "flag")
+        help: ArgumentHelp("Accepted for compatibility and ignored.", valueName: "flag")
     )
     var featureFlags: [FeatureFlag] = []
 

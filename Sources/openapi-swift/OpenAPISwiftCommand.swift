@@ -19,12 +19,12 @@ extension AccessModifier: ExpressibleByArgument {}
 extension NamingStrategy: ExpressibleByArgument {}
 extension DocumentFilter.OutputFormat: ExpressibleByArgument {}
 
-/// The value that `--feature-flag` takes; there are no features to switch on.
+/// The value that `--feature-flag` takes; the tool has no features to switch on.
 enum FeatureFlag: String, ExpressibleByArgument, CaseIterable {
     case empty
 }
 
-/// Who runs the tool.
+/// The plugin that runs the tool.
 enum PluginSource: String, ExpressibleByArgument, CaseIterable {
     /// A build-tool plugin, which needs every file it was promised.
     case build

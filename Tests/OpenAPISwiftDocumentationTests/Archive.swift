@@ -1,7 +1,7 @@
 import HTTPTypes
 import OpenAPISwiftRuntime
 
-/// Who makes a request.
+/// The caller of an operation.
 struct Caller: Sendable {
     var name: String
 }

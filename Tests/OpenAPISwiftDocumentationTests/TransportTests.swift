@@ -24,7 +24,7 @@ struct URLSessionTransport: ClientTransport {
         var path = baseURL.path(percentEncoded: true)
         if path.hasSuffix("/") { path.removeLast() }
         guard let url = URL(string: path + (request.path ?? ""), relativeTo: baseURL) else {
-            throw TransportError(code: .invalidURL, message: "\(baseURL) is no server to send to.")
+            throw TransportError(code: .invalidURL, message: "\(baseURL) is not the address of a server.")
         }
         var urlRequest = URLRequest(url: url)
         urlRequest.httpMethod = request.method.rawValue

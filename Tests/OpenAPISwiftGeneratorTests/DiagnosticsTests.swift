@@ -98,7 +98,7 @@ struct DiagnosticsTests {
                 "paths:\n  /a:\n    get: {responses: {'200': {description: x, content: {json: {}}}}}\n"
             )
         )
-        #expect(generation.errors.first?.contains("'json' is no media type.") == true)
+        #expect(generation.errors.first?.contains("'json' is not a media type.") == true)
     }
 
     @Test func referencesLeadSomewhere() {
@@ -217,7 +217,7 @@ struct DiagnosticsTests {
         )
         #expect(
             parameter.errors == [
-                "openapi.yaml:6:20: error: The place 'querystring' of the parameter 'q' is a part of OpenAPI 3.2 alone. "
+                "openapi.yaml:6:20: error: The location 'querystring' of the parameter 'q' exists in OpenAPI 3.2 alone. "
                     + "(write 'openapi: 3.2.0')"
             ]
         )
@@ -238,9 +238,9 @@ struct DiagnosticsTests {
         )
         #expect(
             generation.errors == [
-                "openapi.yaml:6:13: error: The method POST is no additional one. (describe the operation as 'post' of the path)",
-                "openapi.yaml:7:14: error: The method QUERY is no additional one. (describe the operation as 'query' of the path)",
-                "openapi.yaml:8:20: error: 'two words' is no method. (name the operation by the method that is sent, such as COPY)",
+                "openapi.yaml:6:13: error: The method POST is not an additional method. (describe the operation as 'post' of the path)",
+                "openapi.yaml:7:14: error: The method QUERY is not an additional method. (describe the operation as 'query' of the path)",
+                "openapi.yaml:8:20: error: 'two words' is not a method. (name the operation by the method that is sent, such as COPY)",
             ]
         )
     }

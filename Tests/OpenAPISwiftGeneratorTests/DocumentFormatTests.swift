@@ -209,9 +209,9 @@ struct DocumentFormatTests {
                 "openapi.yaml:12:19: error: A parameter needs a 'name'.",
                 "openapi.yaml:12:35: error: The parameter 'q' needs an 'in' of path, query, header or cookie.",
                 "openapi.yaml:6:10: error: The operation GET /a has no response. (document at least one response)",
-                "openapi.yaml:7:45: error: '20' is no response status.",
+                "openapi.yaml:7:45: error: '20' is not a response status.",
                 "openapi.yaml:8:11: error: 'post /a' must be an object, this is an integer.",
-                "openapi.yaml:9:66: error: 'json' is no media type. (write type/subtype)",
+                "openapi.yaml:9:66: error: 'json' is not a media type. (write type/subtype)",
                 "openapi.yaml:3:11: error: A server needs a 'url'.",
             ]
         )

@@ -188,14 +188,14 @@ struct JSONReaderTests {
             try reader.beginArray()
             _ = try reader.nextElement()
             var values: [JSONValue] = []
-            let place = reader.position
+            let start = reader.position
             for _ in 0..<10 {
-                reader.rewind(to: place)
+                reader.rewind(to: start)
                 try reader.beginArray()
                 _ = try reader.nextElement()
                 try reader.beginArray()
             }
-            reader.rewind(to: place)
+            reader.rewind(to: start)
             repeat {
                 values.append(try reader.read())
             } while try reader.nextElement()

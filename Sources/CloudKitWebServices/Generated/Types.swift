@@ -719,7 +719,7 @@ package enum Servers {
     }
 }
 
-/// What the document names for use in several places.
+/// What the document names for use by several operations.
 package enum Components {
     /// Types from `#/components/schemas`.
     package enum Schemas {}

@@ -14,7 +14,7 @@ public struct Diagnostic: Error, Hashable, Sendable {
     public var severity: Severity
     /// What was found, in one line.
     public var message: String
-    /// Where in the document, when the remark belongs to one place.
+    /// Where in the document, when the remark belongs to one position.
     public var location: SourceLocation?
     /// What the author of the document can do about it.
     public var remedy: String?
@@ -56,7 +56,7 @@ extension Diagnostic: CustomStringConvertible {
     }
 }
 
-/// A place in a document.
+/// A position in a document.
 public struct SourceLocation: Hashable, Sendable {
     /// The document, as it was named to the generator.
     public var file: String

@@ -1,4 +1,4 @@
-/// A value of the document before it means anything: what JSON and YAML have in common, with the place it came from.
+/// A value of the document before it is interpreted: what JSON and YAML have in common, with its position.
 struct DocumentNode: Hashable, Sendable {
     /// One member of an object, in document order.
     struct Member: Hashable, Sendable {
@@ -43,7 +43,7 @@ extension DocumentNode {
 
     var isNull: Bool { content == .null }
 
-    /// A scalar as text, for places where documents write `1` and mean `"1"`.
+    /// A scalar as text, for values where documents write `1` and mean `"1"`.
     var scalarText: String? {
         switch content {
         case .string(let value): value
@@ -54,7 +54,7 @@ extension DocumentNode {
         }
     }
 
-    /// The member of an object, `nil` where there is none or this is no object.
+    /// The member of an object, `nil` where it is missing or this is not an object.
     subscript(key: String) -> DocumentNode? {
         guard case .object(let members) = content else { return nil }
         for member in members where member.key == key {

@@ -5,9 +5,9 @@ import Yams
 enum DocumentParser {
     /// Reads one document.
     ///
-    /// The format goes by content: what starts with a brace or a bracket is tried as JSON first. YAML's flow style starts
-    /// so too, and then the JSON error stands only if the text is no YAML either. With a quoted key at its beginning a
-    /// document is JSON and nothing else: YAML would take `{"a": }` for a value left out.
+    /// The format goes by content: what starts with a brace or a bracket is tried as JSON first. YAML's flow style
+    /// starts so too, and then the JSON error stands only if the text is no YAML either. With a quoted key at its
+    /// beginning a document is JSON and nothing else: YAML would take `{"a": }` for a value left out.
     static func parse(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
         let start = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         try checkEncoding(of: source)
@@ -211,8 +211,8 @@ enum DocumentParser {
 
     /// Nodes of Yams to nodes of the document.
     ///
-    /// Aliases stand for what they name, so a few lines of aliases of aliases can stand for more than the memory holds, or
-    /// nest deeper than the stack.
+    /// Aliases stand for what they name, so a few lines of aliases of aliases can stand for more than the memory holds,
+    /// or nest deeper than the stack.
     private struct YAMLConverter {
         let source: SourceText
         /// How many values may still come: more than any text of that many bytes can spell without aliases.

@@ -36,8 +36,8 @@ struct DocumentReader {
 
     /// Reads a whole document.
     ///
-    /// A mistake in one component, path or operation does not hide those in others: it is reported, and reading goes on with
-    /// the next.
+    /// A mistake in one component, path or operation does not hide those in others: it is reported, and reading goes on
+    /// with the next.
     mutating func read(_ root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument {
         guard root.members != nil else {
             throw diagnostics.error("A document is an object, this is \(root.kindName).", at: root.position)
@@ -206,7 +206,7 @@ struct DocumentReader {
         )
     }
 
-    /// The values of a server variable, of which the default is one whatever the document says.
+    /// The values of a server variable; the default is always one of them.
     private mutating func readAllowedValues(_ variable: DocumentNode.Member, default value: String) -> [String]? {
         guard let node = variable.value["enum"], let values = node.elements?.compactMap(\.scalarText), !values.isEmpty
         else { return nil }
@@ -300,7 +300,7 @@ struct DocumentReader {
         }
         guard isToken, !operation.key.isEmpty else {
             throw diagnostics.error(
-                "'\(operation.key)' is no method.",
+                "'\(operation.key)' is not a method.",
                 at: operation.value.position,
                 remedy: "name the operation by the method that is sent, such as COPY"
             )
@@ -308,7 +308,7 @@ struct DocumentReader {
         let key = operation.key.lowercased()
         guard operation.key != key.uppercased() || key != "query" && !DocumentReader.methods.contains(key) else {
             throw diagnostics.error(
-                "The method \(operation.key) is no additional one.",
+                "The method \(operation.key) is not an additional method.",
                 at: operation.value.position,
                 remedy: "describe the operation as '\(key)' of the path"
             )
@@ -337,7 +337,7 @@ struct DocumentReader {
         )
         where !member.key.hasPrefix("x-") {
             guard let status = readStatus(member.key) else {
-                throw diagnostics.error("'\(member.key)' is no response status.", at: member.value.position)
+                throw diagnostics.error("'\(member.key)' is not a response status.", at: member.value.position)
             }
             responses.append((status, try readResponse(member.value)))
         }
@@ -403,7 +403,7 @@ struct DocumentReader {
         }
         guard location != .querystring || version == .v32 else {
             throw diagnostics.error(
-                "The place 'querystring' of the parameter '\(name)' is a part of OpenAPI 3.2 alone.",
+                "The location 'querystring' of the parameter '\(name)' exists in OpenAPI 3.2 alone.",
                 at: node.position,
                 remedy: "write 'openapi: 3.2.0'"
             )
@@ -447,7 +447,7 @@ struct DocumentReader {
         for member in try members(node, "content") {
             guard MediaTypeName(member.key) != nil else {
                 throw diagnostics.error(
-                    "'\(member.key)' is no media type.",
+                    "'\(member.key)' is not a media type.",
                     at: member.value.position,
                     remedy: "write type/subtype"
                 )

@@ -134,7 +134,7 @@ struct Response: Sendable {
     var content: [MediaType]
 }
 
-/// What the document names for use in several places.
+/// What the document names for use by several operations.
 struct Components: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case schemas

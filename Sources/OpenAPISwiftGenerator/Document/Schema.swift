@@ -185,7 +185,7 @@ struct Reference: Hashable, Sendable {
     }
 }
 
-/// A value written in place, or the name of one written elsewhere.
+/// A value written inline, or the name of one written elsewhere.
 enum Referenced<Value> {
     case inline(Value)
     case reference(Reference)

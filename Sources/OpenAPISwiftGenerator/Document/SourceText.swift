@@ -1,18 +1,18 @@
-/// Where a value stands: a line and column (YAML), or a byte offset that becomes one when somebody asks (JSON).
+/// The position of a value: line and column (YAML), or a byte offset that becomes line and column on demand (JSON).
 struct SourcePosition: Hashable, Sendable {
     fileprivate var line: Int32
     fileprivate var column: Int32
     /// Which of a run's documents, see ``SourceText/index``.
     fileprivate var file: Int32
 
-    /// A place known by line and column, both counted from one.
+    /// A position known by line and column, both counted from one.
     init(line: Int, column: Int, in file: Int = 0) {
         self.line = Int32(clamping: line)
         self.column = Int32(clamping: column)
         self.file = Int32(clamping: file)
     }
 
-    /// A place known by its byte offset.
+    /// A position known by its byte offset.
     init(offset: Int, in file: Int = 0) {
         self.line = 0
         self.column = Int32(clamping: offset)
@@ -25,7 +25,7 @@ struct SourceText: Sendable {
     /// The name used in diagnostics, usually the path the user typed.
     let name: String
     let bytes: [UInt8]
-    /// The place among a run's documents: zero for the one that was asked for, the others as references led to them.
+    /// The index among a run's documents: zero for the one that was asked for, the others as references led to them.
     var index = 0
 
     /// Line and column of a position in this document.
@@ -67,7 +67,7 @@ struct SourceText: Sendable {
 /// The documents of a run: the one that was asked for and those that references led to.
 struct SourceTexts: Sendable {
     private(set) var all: [SourceText]
-    /// By the index of the document, for those of which somebody asked.
+    /// By the index of the document, for documents with a diagnostic.
     private var lineStarts: [Int: [Int]] = [:]
 
     init(_ source: SourceText) {
@@ -88,7 +88,7 @@ struct SourceTexts: Sendable {
         return all[index].location(of: position, lineStarts: starts)
     }
 
-    /// The same for somebody who will ask more often.
+    /// The same, with the starts of the lines kept for the next call.
     mutating func rememberedLocation(of position: SourcePosition) -> SourceLocation {
         let index = Int(position.file)
         if position.line == 0, lineStarts[index] == nil { lineStarts[index] = all[index].lineStarts }

@@ -25,8 +25,8 @@ struct Renderer {
         }
         output.line("// swift-format-ignore-file")
         for item in file.imports {
-            // Once a file imports a module at a level of its own, the files beside it have to name theirs. Where none does, no
-            // level is best: it goes together with the plain imports of hand-written files.
+            // Once a file imports a module at a level of its own, the files beside it have to name theirs. Where none
+            // does, no level is best: it goes together with the plain imports of hand-written files.
             var level = ""
             if access == .public || access == .package {
                 if exposed.contains(item.module) {
@@ -62,8 +62,8 @@ private struct Output {
     private let access: AccessModifier
     /// Written before declarations outside of types; nothing for the level that needs no word.
     private let outerAccess: String
-    /// Written before those inside of types. What is private in a type is hidden from the types beside it, so the word for the same
-    /// reach is `fileprivate`.
+    /// Written before those inside of types. What is private in a type is hidden from the types beside it, so the word
+    /// for the same reach is `fileprivate`.
     private let innerAccess: String
     private var accessText: String { depth == 0 ? outerAccess : innerAccess }
     /// Requirements of a protocol carry no access level.
@@ -220,7 +220,8 @@ private struct Output {
     }
 }
 
-/// The lines of a text as comments can hold them: without white space at the end and without signs that control a terminal.
+/// The lines of a text as comments can hold them: without white space at the end and without signs that control a
+/// terminal.
 private func commentLines(_ text: String) -> [Substring] {
     func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
     var result: [Substring] = []

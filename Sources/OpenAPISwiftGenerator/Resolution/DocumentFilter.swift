@@ -35,7 +35,8 @@ public struct DocumentFilter: Hashable, Sendable {
     ///   - name: What errors call the document.
     ///   - filter: The filter; `nil` for all.
     ///   - format: The format of the result.
-    ///   - load: Gives the bytes of other documents that this one refers to; what it refers to becomes part of the result.
+    ///   - load: Gives the bytes of other documents that this one refers to; what it refers to becomes part of the
+    ///     result.
     /// - Returns: The text of the document.
     /// - Throws: An error for a document that cannot be read, or a name that is not in it.
     public static func filter(
@@ -249,7 +250,7 @@ private struct References {
 }
 
 extension DocumentNode {
-    /// An object with other members in the same place.
+    /// An object with other members at the same position.
     fileprivate func replacing(_ members: [Member]) -> DocumentNode {
         DocumentNode(content: .object(members), position: position)
     }

@@ -1,14 +1,16 @@
 /// Gives the bytes of a document that another one refers to.
 ///
 /// The path is relative to the same folder as the name of the document that generation began with, for instance
-/// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. Throw what the user should read.
+/// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. Throw what the user should
+/// read.
 public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
 
 /// Brings everything that references lead to into one document.
 ///
-/// Later stages know references of one form, `#/components/<kind>/<name>`. All others become such: a value in another file, or
-/// below a component, becomes a component with a name of its own, and a schema that is referred to where it stands gives way
-/// to a reference, so that there is one type for it. Path items take the place of the references to them.
+/// Later stages know references of one form, `#/components/<kind>/<name>`. All others become such: a value in another
+/// file, or below a component, becomes a component with a name of its own, and a schema that is referred to where it
+/// stands gives way to a reference, so that there is one type for it. Path items take the place of the references to
+/// them.
 struct DocumentLinker {
     /// What stands where a reference is, and what therefore must stand where it leads.
     private enum Kind: String {
@@ -38,7 +40,7 @@ struct DocumentLinker {
         var root: DocumentNode
     }
 
-    /// The places of schemas that give way to references, by the tokens that lead to them.
+    /// The schemas that references replace, by the tokens that lead to them.
     private final class PointerTree {
         var name: String?
         var children: [String: PointerTree] = [:]
@@ -52,7 +54,7 @@ struct DocumentLinker {
     private var unreadable: [String: Diagnostic] = [:]
     private var names: [Target: String] = [:]
     private var taken: [Kind: Set<String>] = [:]
-    /// Components that come in beside the document's own, and the places they are taken from.
+    /// Components that come in beside the document's own, and the values they are taken from.
     private var added: [(target: Target, name: String)] = []
     /// Components of the document that are nothing but a reference to what has no other name: it moves there.
     private var adopted: [Kind: [String: Target]] = [:]
@@ -78,7 +80,7 @@ struct DocumentLinker {
             taken[kind] = Set(members.map(\.key))
         }
         adoptNames()
-        // The first walk finds the places and names them, the second knows all of them from the beginning.
+        // The first walk finds the values and names them, the second knows all of them from the beginning.
         _ = rewriteRoot()
         for (target, name) in added where target.kind == .schemas { markMoved(target.pointer, as: name) }
         for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.pointer, as: name) }
@@ -109,7 +111,7 @@ struct DocumentLinker {
         return slashes == 3
     }
 
-    // MARK: Places
+    // MARK: Pointers
 
     /// Where a reference leads, following references that stand alone there; `nil` with a failure on record.
     private mutating func target(of text: String, at position: SourcePosition, in file: Int, _ kind: Kind) -> Target? {
@@ -351,7 +353,7 @@ struct DocumentLinker {
         "responses",
         "headers", "pathItems", "paths", "content", "encoding", "callbacks",
     ]
-    /// Keys of which a name is clear enough without.
+    /// Keys that a name is clear enough without.
     private static let silentKeys: Set<String> = mapKeys.union(["components", "schema"])
 
     /// `Pet_owner` for `/components/schemas/Pet/properties/owner`, nothing for a whole document.
@@ -570,7 +572,7 @@ struct DocumentLinker {
                 "The reference '\(text)' leads to '#/components/\(other)', but it stands where "
                     + "'\(kind.rawValue)' belong.",
                 at: position,
-                "refer to what fits the place"
+                "refer to a component of the kind that is expected here"
             )
             return node
         }
@@ -591,7 +593,7 @@ struct DocumentLinker {
         return tokens[1]
     }
 
-    /// The path item with what stands beside the reference; path items that refer to themselves stay references.
+    /// The path item with the members beside the reference; path items that refer to themselves stay references.
     private mutating func inlinePathItem(
         _ node: DocumentNode,
         _ target: Target,

@@ -1,5 +1,6 @@
 extension ResolvedDocument {
-    /// The components that are used for nothing but whole multipart bodies: these are enums of parts instead of structs.
+    /// The components that are used for nothing but whole multipart bodies: these are enums of parts instead of
+    /// structs.
     var multipartSchemas: Set<String> {
         var usage = SchemaUsage(schemas: schemas)
         for entry in schemas.entries { usage.add(entry.schema) }

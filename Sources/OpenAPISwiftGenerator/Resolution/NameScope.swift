@@ -1,9 +1,9 @@
-/// The names taken in one place of the output: the first to ask for a name gets it, later ones get it with a number.
+/// The names taken in one scope of the output: the first declaration gets a name, later ones get it with a number.
 struct NameScope {
     /// Names that generated code needs for itself wherever it is: its modules and its own first namespace.
     ///
-    /// A type of such a name would hide them from the types inside of it. Properties, cases and methods do not: generated code names
-    /// modules and namespaces only where the compiler looks for types.
+    /// A type of such a name would hide them from the types inside of it. Properties, cases and methods do not:
+    /// generated code names modules and namespaces only where the compiler looks for types.
     static let reserved: Set<String> = ["Swift", "StreamingJSON", "OpenAPISwiftRuntime", "Components"]
 
     private var taken: Set<String>
@@ -12,7 +12,7 @@ struct NameScope {
         self.taken = taken
     }
 
-    /// A name that nobody else in this scope has.
+    /// A name that is unique in this scope.
     mutating func claim(_ name: String) -> String {
         if taken.insert(name).inserted { return name }
         var number = 2

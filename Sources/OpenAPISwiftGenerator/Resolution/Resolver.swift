@@ -144,7 +144,7 @@ struct Resolver {
         }
     }
 
-    private func place<Value>(
+    private func placed<Value>(
         _ value: Referenced<Value>,
         _ components: [String: ResolvedComponent<Value>],
         _ kind: Components.Kind
@@ -179,7 +179,8 @@ struct Resolver {
     /// The names that operations have taken.
     private struct OperationScope {
         var types = NameScope(taken: NameScope.reserved.union(["Operations"]))
-        // Clients and servers name the namespace, and the module for a method of HTTP that has no name, among the methods.
+        // Clients and servers name the namespace, and the module for a method of HTTP that has no name, among the
+        // methods.
         var methods = NameScope(taken: ["registerHandlers", "Operations", "OpenAPISwiftRuntime"])
         var identifiers: Set<String> = []
     }
@@ -202,12 +203,12 @@ struct Resolver {
         try checkPlaceholders(of: operation, parameters)
         var responses: [(status: ResponseStatus, response: Placed<Response>)] = []
         for (status, response) in operation.responses {
-            responses.append((status, try place(response, index.responses, .responses)))
+            responses.append((status, try placed(response, index.responses, .responses)))
         }
         let isDefault: (ResponseStatus) -> Bool = { $0 == .default }
         var body: Placed<RequestBody>?
         if let value = operation.requestBody {
-            body = try place(value, index.requestBodies, .requestBodies)
+            body = try placed(value, index.requestBodies, .requestBodies)
         }
         return ResolvedOperation(
             typeName: claim(names.typeName(name), for: name, in: &scope.types, at: operation.position),
@@ -219,7 +220,8 @@ struct Resolver {
         )
     }
 
-    /// Parameters of the path, then those of the operation; the operation's replace the path's of the same name and place.
+    /// Parameters of the path, then those of the operation; the operation's replace the path's of the same name and
+    /// location.
     private func mergeParameters(
         _ path: Path,
         _ operation: Operation,
@@ -228,7 +230,7 @@ struct Resolver {
         var result: [Placed<Parameter>] = []
         for (parameters, isOwn) in [(path.parameters, false), (operation.parameters, true)] {
             for reference in parameters {
-                let parameter = try place(reference, index.parameters, .parameters)
+                let parameter = try placed(reference, index.parameters, .parameters)
                 let name = parameter.value.name
                 let location = parameter.value.location
                 if isOwn { result.removeAll { $0.value.name == name && $0.value.location == location } }
@@ -280,7 +282,7 @@ struct Resolver {
                 case .inline(let header): schemas += Resolver.schemas(of: header)
                 case .reference:
                     do throws(Diagnostic) {
-                        _ = try place(header, index.headers, .headers)
+                        _ = try placed(header, index.headers, .headers)
                     } catch {
                         diagnostics.report(error)
                     }

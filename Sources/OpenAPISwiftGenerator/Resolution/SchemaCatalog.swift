@@ -51,7 +51,8 @@ struct SchemaCatalog: Sendable {
     private var unsupportedReasons: [String: String] = [:]
     /// The components whose values are not JSON objects.
     private var otherThanObjects: Set<String> = []
-    /// How many stored values the type of a component has, those of types inside of it included unless they are held in a box.
+    /// How many stored values the type of a component has, those of types inside of it included unless they are held in
+    /// a box.
     private var weights: [String: Int] = [:]
 
     init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: Diagnostics) {
@@ -107,7 +108,8 @@ struct SchemaCatalog: Sendable {
             }
             return .array(items)
         case .object:
-            // What states only names of required members is an object without properties. Other constraints allow any members.
+            // What states only names of required members is an object without properties. Other constraints allow any
+            // members.
             if schema.properties.isEmpty, schema.required.isEmpty, case .unspecified = schema.additionalProperties {
                 return .scalar(.valueObject)
             }
@@ -217,7 +219,8 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// All count as objects until something speaks against it, so a cycle stays one unless a member from outside of it is none.
+    /// All count as objects until something speaks against it, so a cycle is an object unless a member from outside of
+    /// it is not.
     private mutating func findOtherThanObjects() {
         spread { catalog, entry in
             guard !catalog.otherThanObjects.contains(entry.key), !catalog.isObjectLike(entry.schema) else {
@@ -314,11 +317,11 @@ struct SchemaCatalog: Sendable {
 
     /// The weight from which a value is held in a box.
     ///
-    /// The compiler writes out how each struct is copied, value by value, and does so again for every struct around it. With no
-    /// more than this many values held in place, what it writes stays in proportion to the document.
+    /// The compiler writes out how each struct is copied, value by value, and does so again for every struct around it.
+    /// With no more than this many values held inline, what it writes stays in proportion to the document.
     static let heaviest: Int = 4
 
-    /// Whether values of a schema have so many parts that they are better held in a box.
+    /// Whether values of a schema have more parts than may be held without a box.
     func isHeavy(_ schema: Schema) -> Bool {
         switch shape(of: schema) {
         case .reference(let entry): entry.override == nil && (weights[entry.key] ?? 1) > SchemaCatalog.heaviest
@@ -326,7 +329,7 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Whether the cases of a `oneOf` have so many parts that the compiler shall box them.
+    /// Whether the cases of a `oneOf` have more parts than may be held without a box.
     func areHeavy(_ alternatives: [Schema]) -> Bool {
         alternatives.reduce(0) { $0 + placedWeight(of: $1) } > SchemaCatalog.heaviest
     }
@@ -416,7 +419,8 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// No component is a reference that leads back to itself, nor an array of nothing but itself: no alias can say that.
+    /// No component is a reference that leads back to itself, nor an array of nothing but itself: no alias can say
+    /// that.
     private func checkAliasChains(diagnostics: Diagnostics) {
         // The chain in which an entry was met first, by the index of that chain's first entry.
         var chains: [Int?] = Array(repeating: nil, count: entries.count)
@@ -439,8 +443,8 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Whether reading a component as the member of a composition could come back to that composition without having read
-    /// anything. Of such a cycle, the later component does not try the earlier.
+    /// Whether reading a component as the member of a composition could come back to that composition without having
+    /// read anything. Of such a cycle, the later component does not try the earlier.
     func leadsBack(from owner: String?, to entry: Entry) -> Bool {
         guard let owner, let cycle = compositionCycles[owner], compositionCycles[entry.key] == cycle else {
             return false
@@ -534,7 +538,7 @@ private struct CycleFinder {
 }
 
 extension SchemaCatalog {
-    /// The components whose values stand in place in those of another.
+    /// The components whose values are held inline in those of another.
     fileprivate func held(by entry: Entry, followsProperties: Bool) -> [String] {
         guard entry.override == nil else { return [] }
         var result: [String] = []

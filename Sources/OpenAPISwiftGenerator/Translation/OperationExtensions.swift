@@ -1,4 +1,5 @@
-/// The tables of `Operations` that hold vendor extensions: `x-cost: 2` of an operation becomes an entry of `Operations.cost`.
+/// The tables of `Operations` that hold vendor extensions: `x-cost: 2` of an operation becomes an entry of
+/// `Operations.cost`.
 struct OperationExtensions {
     let operations: [ResolvedOperation]
     let names: NameAssigner

@@ -263,7 +263,7 @@ struct OperationTranslator {
         "- Remark: HTTP `\(operation.method) \(operation.path)`."
     }
 
-    /// The parameters, of which one that is the whole query stands beside none of the query.
+    /// The parameters; one that is the whole query excludes the others of the query.
     private mutating func parameters(of resolved: ResolvedOperation) -> [Placed<Parameter>] {
         var hasQuery = resolved.parameters.contains { $0.value.location == .query }
         return resolved.parameters.filter { parameter in
@@ -393,7 +393,7 @@ struct OperationTranslator {
             add(schema, depth: depth, translator)
         }
 
-        /// The members of several objects together; nil if one is no object.
+        /// The members of several objects together; nil if one is not an object.
         init?(
             merging schemas: [Schema],
             depth: Int,
@@ -492,8 +492,8 @@ struct OperationTranslator {
 
     /// The body of a content that is nothing but `application/json`, where the runtime's type can hold it.
     ///
-    /// A type that the schema needs is declared beside the body, under a name that begins with the body's or its response's.
-    /// The runtime's body leads to it by the name that callers know.
+    /// A type that the schema needs is declared beside the body, under a name that begins with the body's or its
+    /// response's. The runtime's body leads to it by the name that callers know.
     private mutating func jsonBody(
         of content: [MediaType],
         path: String,
@@ -870,7 +870,8 @@ struct OperationTranslator {
         var scope = NameScope(taken: ["other"])
         var result: [(name: String, mediaType: String)] = []
         for item in responses.flatMap({ $0.body?.cases ?? [] }) where seen.insert(item.mediaType.essence).inserted {
-            // Parameters are part of the name, as they are for the body, but not of the header field: types are chosen without them.
+            // Parameters are part of the name, as they are for the body, but not of the header field: types are chosen
+            // without them.
             result.append((scope.claim(names.contentName(item.mediaType)), item.mediaType.essence))
         }
         return result

@@ -95,7 +95,7 @@ struct SchemaTranslator {
         }
     }
 
-    // MARK: Types of places
+    // MARK: Types of schemas in other declarations
 
     /// The type of a schema, declaring what must be declared under a name. `nil` for what has no counterpart.
     func type(of schema: Schema, named name: String, in parent: inout DeclarationScope) -> SwiftType? {
@@ -142,7 +142,8 @@ struct SchemaTranslator {
         }
     }
 
-    /// Whether a schema is, by whatever names, a type of the standard library: of those StreamingJSON says how they are read.
+    /// Whether a schema is, by whatever names, a type of the standard library: of those StreamingJSON says how they are
+    /// read.
     func isForeign(_ schema: Schema) -> Bool {
         switch schemas.resolvedShape(of: schema) {
         case .array: true
@@ -165,7 +166,8 @@ struct SchemaTranslator {
         return .array(element)
     }
 
-    /// Elements are optional only where the schema itself says so and needs no type of its own; compatible callers rely on it.
+    /// Elements are optional only where the schema itself says so and needs no type of its own; compatible callers rely
+    /// on it.
     private func isNullableElement(_ schema: Schema) -> Bool {
         guard schema.reference == nil, schemas.isNullable(schema) else { return false }
         switch schemas.shape(of: schema) {
@@ -362,8 +364,8 @@ struct SchemaTranslator {
         var type: SwiftType
         /// Held in a box because the type contains the struct again.
         var isBoxed: Bool
-        /// Stored under a private name and reached through a computed property: boxes, and what is deprecated, since the struct's
-        /// own code must not warn.
+        /// Stored under a private name and reached through a computed property: boxes, and what is deprecated, since
+        /// the struct's own code must not warn.
         var hasPrivateStorage: Bool { isBoxed || isDeprecated }
         var documentation: String?
         var isDeprecated: Bool
@@ -393,7 +395,8 @@ struct SchemaTranslator {
         let additional =
             additionalField(of: schema, scope: &memberScope, in: &inner)
             ?? unknownMembersField(of: schema, scope: &memberScope, in: inner)
-        // A type that keeps unknown members has a table with the required members first: see the runtime's `MemberKeeper`.
+        // A type that keeps unknown members has a table with the required members first: see the runtime's
+        // `MemberKeeper`.
         let tabled: [Field] =
             additional?.keeps == nil
             ? fields : fields.filter { !$0.type.isOptional } + fields.filter(\.type.isOptional)
@@ -423,8 +426,8 @@ struct SchemaTranslator {
         )
     }
 
-    /// Components that only callers use say themselves that they are deprecated; for others their alias does, for inline types the
-    /// property.
+    /// Components that only callers use say themselves that they are deprecated; for others their alias does, for
+    /// inline types the property.
     private func deprecation(of schema: Schema, in parent: DeclarationScope) -> [String] {
         guard schema.isDeprecated, parent.path == namespace, let owner = parent.owner,
             let entry = schemas[owner], !entry.isHidden, entry.schema === schema
@@ -709,7 +712,8 @@ struct SchemaTranslator {
         return Snippets.writingMethod(body: body)
     }
 
-    /// Writes the properties in the order of the document, and then the members that have none in the order in which they came.
+    /// Writes the properties in the order of the document, and then the members that have none in the order in which
+    /// they came.
     private func keepingWriter(of fields: [Field], unknown: Field) -> Declaration {
         let members = "self.\(escaped(unknown.name))"
         var body: [Statement] = [.line("writer.beginObject(keeping: \(members))")]
@@ -850,7 +854,8 @@ struct SchemaTranslator {
         appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &parent)
     }
 
-    /// Writes parts as one object. Of a key that several write, the last counts: parts that keep all members as they were read come first.
+    /// Writes parts as one object. Of a key that several write, the last counts: parts that keep all members as they
+    /// were read come first.
     private func merging(_ parts: [Part]) -> Statement {
         let ordered = parts.filter(\.isFreeForm) + parts.filter { !$0.isFreeForm }
         let values = ordered.map { "self.\($0.name)" }
@@ -1029,7 +1034,7 @@ struct SchemaTranslator {
             let reference = Reference(text: item.target, position: item.position)
             guard let entry = schemas.entry(for: reference) ?? schemas[item.target] else {
                 diagnostics.warn(
-                    "The discriminator value '\(item.value)' maps to '\(item.target)', which is no schema.",
+                    "The discriminator value '\(item.value)' maps to '\(item.target)', which is not a schema.",
                     at: item.position,
                     foundIn: parent.path
                 )
@@ -1055,7 +1060,7 @@ struct SchemaTranslator {
         for member in members {
             guard case .reference(let entry) = schemas.shape(of: member) else {
                 diagnostics.warn(
-                    "A member of a oneOf with a discriminator is left out: it is no reference to a component.",
+                    "A member of a oneOf with a discriminator is left out: it is not a reference to a component.",
                     at: member.position,
                     foundIn: parent.path
                 )

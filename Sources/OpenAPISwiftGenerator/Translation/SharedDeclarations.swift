@@ -1,7 +1,7 @@
 /// The types of operations that were declared so far, by what they consist of.
 ///
-/// What an operation declares again, with the same names, types and comments, becomes an alias of the first. The compiler's
-/// work grows with the number of types, and many operations have the same path parameters and header fields.
+/// What an operation declares again, with the same names, types and comments, becomes an alias of the first. The
+/// compiler's work grows with the number of types, and many operations have the same path parameters and header fields.
 struct SharedDeclarations {
     private var paths: [String: String] = [:]
 

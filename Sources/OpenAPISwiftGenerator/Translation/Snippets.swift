@@ -21,7 +21,8 @@ enum Snippets {
     /// What `CodingKeys` of all types are.
     static let propertyKey: String = "OpenAPISwiftRuntime.PropertyKey"
 
-    /// The keys of a type. They are members of one generic type, and its extensions stand at the level of the file only.
+    /// The keys of a type. They are members of one generic type, and its extensions stand at the level of the file
+    /// only.
     static func keys(_ keys: [(name: String, key: String)], of type: String, attributes: [String]) -> TypeDeclaration {
         TypeDeclaration(
             attributes: attributes,
@@ -65,8 +66,8 @@ enum Snippets {
 
     /// An expression that reads a value of a type from `reader`.
     ///
-    /// It names the type after `as`, where the compiler looks for types alone: in front of `.self` a property, a case or a method of
-    /// the same name as the module or the namespace would be found first.
+    /// It names the type after `as`, where the compiler looks for types alone: in front of `.self` a property, a case
+    /// or a method of the same name as the module or the namespace would be found first.
     static func read(_ type: SwiftType) -> String {
         switch type {
         case .string: "try reader.readString()"
@@ -84,7 +85,8 @@ enum Snippets {
         }
     }
 
-    /// A statement that reads a member of an object into a variable, which is left alone or made `nil` by `null` if it is optional.
+    /// A statement that reads a member of an object into a variable, which is left alone or made `nil` by `null` if it
+    /// is optional.
     static func readMember(_ type: SwiftType, into variable: String) -> String {
         let label = type.isOptional ? "optional" : "required"
         let type = type.unwrapped
@@ -127,7 +129,8 @@ enum Snippets {
         "{ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> \(type.text) in \(read(type)) }"
     }
 
-    /// An expression that reads a value by a function that takes no more than a closure where the type's own conformance does not serve.
+    /// An expression that reads a value by a function that takes no more than a closure where the type's own
+    /// conformance does not serve.
     ///
     /// - Parameters:
     ///   - function: The function, as a member of what the value is read from.

@@ -105,7 +105,7 @@ struct StructDeclaration {
     }
 }
 
-/// `Input` of an operation: one struct of each place that has parameters, then the body.
+/// `Input` of an operation: one struct for each location that has parameters, then the body.
 struct InputDeclaration {
     /// `Operations.QueryRecords`.
     let path: String
@@ -172,7 +172,8 @@ struct InputDeclaration {
 struct OutputDeclaration {
     var name = "Output"
     var conformance = "OpenAPISwiftRuntime.OperationValue"
-    /// The case of everything else; `nil` for that of responses that the document does not describe, where there can be any.
+    /// The case of everything else; `nil` for that of responses that the document does not describe, where there can be
+    /// any.
     var otherCase: Declaration?
     let responses: [TranslatedResponse]
 

@@ -10,17 +10,19 @@ struct SwiftImport: Hashable, Sendable {
     /// The module; Foundation is imported by its smaller part where there is one.
     var module: String
     var isSPI: Bool = false
-    /// Whether whoever sees the output sees the module too: members of the runtime's types, such as `body.json`, are called in
-    /// files that do not import it.
+    /// Whether files that import the output's module see this one too: members of the runtime's types, such as
+    /// `body.json`, are called in files that do not import it.
     var isReexported: Bool = false
     /// Foundation as a whole, as users ask for it.
     var isWhole: Bool = false
-    /// Whether declarations of the output mention the module, so that it is imported at their access level. `nil` to find out.
+    /// Whether declarations of the output mention the module, so that it is imported at their access level. `nil` to
+    /// find out.
     var isExposed: Bool?
 }
 
 extension SwiftFile {
-    /// Whether what others see of this file mentions a module: an import at their level is a warning where nothing does.
+    /// Whether what others see of this file mentions a module: an import at their level is a warning where nothing
+    /// does.
     ///
     /// The compiler counts conformances of public types only.
     func exposes(_ module: String, at access: AccessModifier) -> Bool {
@@ -31,7 +33,8 @@ extension SwiftFile {
 /// A declaration. The access level is the same for all and is added in rendering.
 indirect enum Declaration: Sendable {
     case type(TypeDeclaration)
-    /// A module that says of a type which is not its own what the target asks of it, is exposed without being mentioned.
+    /// A module that says of a type which is not its own what the target asks of it, is exposed without being
+    /// mentioned.
     case alias(
         documentation: String?,
         attributes: [String] = [],
@@ -42,7 +45,8 @@ indirect enum Declaration: Sendable {
     case property(PropertyDeclaration)
     case function(FunctionDeclaration)
     case enumCase(documentation: String?, text: String)
-    /// The keys of the type around it: an alias inside, and members of what it stands for in an extension behind the type.
+    /// The keys of the type around it: an alias inside, and members of what it stands for in an extension behind the
+    /// type.
     case codingKeys([(name: String, key: String)])
     /// Source text as it is, line by line.
     case text([String])
@@ -125,17 +129,20 @@ extension SwiftFile {
 }
 
 extension TypeDeclaration {
-    /// How many types may stand inside of one another. With each the compiler takes twice as long to name what is in them.
+    /// How many types may stand inside of one another. With each the compiler takes twice as long to name what is in
+    /// them.
     private static let deepest = 8
 
-    /// The declaration with nothing too deep in it, extensions that hold what was, and extensions with the keys of types.
+    /// The declaration with nothing too deep in it, extensions that hold what was, and extensions with the keys of
+    /// types.
     fileprivate var withExtensions: [Declaration] {
         var extensions: [Declaration] = []
         let type = moving(into: &extensions, path: name, attributes: [], depth: 0)
         return [.type(type)] + extensions
     }
 
-    // `outer` are the attributes of the types around: who names a type that is deprecated, or stands in one, has to be so too.
+    // `outer` are the attributes of the types around: a declaration that names a deprecated type, or is inside of one,
+    // is deprecated too.
     private func moving(
         into extensions: inout [Declaration],
         path: String,

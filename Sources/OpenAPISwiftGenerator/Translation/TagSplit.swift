@@ -1,7 +1,7 @@
 /// Gives the operations of each tag, and the schemas that only they use, a file of their own.
 ///
-/// Such files build in parallel, and an edit of the document touches few of them. What several tags use, and what has no tag,
-/// stays where it is without a split.
+/// Such files build in parallel, and an edit of the document touches few of them. What several tags use, and what has
+/// no tag, stays where it is without a split.
 struct TagSplit {
     let document: ResolvedDocument
     let names: NameAssigner
@@ -18,8 +18,8 @@ struct TagSplit {
         var moved: [String: [Moved]] = [:]
         var result = files
         for index in result.indices {
-            for place in result[index].declarations.indices {
-                guard case .type(var type) = result[index].declarations[place], type.keyword == .extension else {
+            for position in result[index].declarations.indices {
+                guard case .type(var type) = result[index].declarations[position], type.keyword == .extension else {
                     continue
                 }
                 let tags: [String: String]
@@ -35,7 +35,7 @@ struct TagSplit {
                     )
                 }
                 type.members.removeAll { $0.name.map { tags[$0] != nil } ?? false }
-                result[index].declarations[place] = .type(type)
+                result[index].declarations[position] = .type(type)
             }
             result[index].declarations.removeAll { $0.isEmptyExtension }
             if result[index].declarations.isEmpty { result[index].imports = [] }

@@ -38,7 +38,7 @@ struct TranslatedParameter: Sendable {
     /// A case of `ParameterStyle`.
     var style: String
     var explode: Bool
-    /// Source of the arguments that say how it is spread, where that is not as usual in its place.
+    /// Source of the arguments that say how it is spread, where that is not the default of its location.
     var styleArguments: String {
         style == "form" && explode ? "" : ", style: .\(style), explode: \(explode)"
     }
@@ -110,6 +110,6 @@ struct TranslatedResponse: Sendable {
         result.path = "OpenAPISwiftRuntime.BufferedResponse<\(headers)>"
         return result
     }
-    /// Whether its payload is a type of its own, declared and read in place.
+    /// Whether its payload is a type of its own, declared and read inline.
     var hasOwnType: Bool { !isEmpty && !isJSONResponse }
 }

@@ -86,7 +86,8 @@ struct Translator {
         return isInOneFile ? merged(files) : files
     }
 
-    /// A name in the configuration that no operation fits would only be noticed when a program that calls it does not compile.
+    /// A name in the configuration that no operation fits would only be noticed when a program that calls it does not
+    /// compile.
     private func checkBufferedResponses(of operations: [TranslatedOperation]) {
         guard case .named(let names) = configuration.bufferedResponses, configuration.modes.contains(.client) else {
             return
@@ -117,7 +118,8 @@ struct Translator {
         }
     }
 
-    /// Everything in the first file, and the others empty; those of tags, whose names nobody was promised, are gone.
+    /// Everything in the first file, and the others empty; those of tags, whose names depend on the document, are left
+    /// out.
     private func merged(_ files: [SwiftFile]) -> [SwiftFile] {
         var result = files.filter { !$0.name.hasPrefix(TagSplit.fileNamePrefix) }
             .map { SwiftFile(name: $0.name, imports: [], declarations: []) }
@@ -134,8 +136,8 @@ struct Translator {
         return result
     }
 
-    /// The extensions by which the file of a mode writes and reads multipart bodies. A client writes those of requests and a
-    /// server reads them; where both stand in one file, the first has the extensions of both.
+    /// The extensions by which the file of a mode writes and reads multipart bodies. A client writes those of requests
+    /// and a server reads them; where both stand in one file, the first has the extensions of both.
     private func multipart(
         of operations: [TranslatedOperation],
         for mode: GeneratorConfiguration.Mode
@@ -157,7 +159,7 @@ struct Translator {
         var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
         switch kind {
         case .shared(let usesAcceptHeaders):
-            // The default of an argument of a public function counts as well, and is no text that mentions the module.
+            // The default of an argument of a public function counts as well, and does not mention the module.
             if usesAcceptHeaders, configuration.accessModifier == .public { result[0].isExposed = true }
             result[0].isReexported = true
             if !document.servers.isEmpty { result.append(SwiftImport(module: "Foundation", isExposed: true)) }

@@ -196,7 +196,7 @@ struct TypesTranslator {
         ]
         return .type(
             TypeDeclaration(
-                documentation: "What the document names for use in several places.",
+                documentation: "What the document names for use by several operations.",
                 keyword: .enumeration,
                 name: "Components",
                 members: kinds.map { name, documentation in

@@ -17,7 +17,7 @@ public enum IterationBehavior: Sendable {
 
 /// The body of an HTTP request or response: an asynchronous sequence of chunks of bytes.
 ///
-/// A body is made of what is at hand: a string, an array, `Data`, or a sequence that produces its chunks over time. It is read whole
+/// A body is made of a string, an array, `Data`, or a sequence that produces its chunks over time. It is read whole
 /// with one of the collecting initialisers, or chunk by chunk.
 ///
 /// ```swift
@@ -27,8 +27,9 @@ public enum IterationBehavior: Sendable {
 /// for try await chunk in response.body { file.append(chunk) }
 /// ```
 ///
-/// Bodies of bytes in memory are ``IterationBehavior/multiple``; bodies over a stream are ``IterationBehavior/single``: a second
-/// iterator over one of those throws ``HTTPBodyError`` with the code `alreadyIterated` from its first `next()`.
+/// Bodies of bytes in memory are ``IterationBehavior/multiple``; bodies over a stream are ``IterationBehavior/single``:
+/// a second iterator over one of those throws ``HTTPBodyError`` with the code `alreadyIterated` from its first
+/// `next()`.
 ///
 /// Two bodies are equal when they are the same object: to compare bytes, collect them.
 ///
@@ -49,7 +50,8 @@ public final class HTTPBody: Sendable {
 
     /// The number of bytes in a body, where it is known before the bytes are read.
     public enum Length: Sendable, Equatable {
-        /// The number of bytes is not known; the transport ends the body in its own way, as with chunked transfer coding.
+        /// The number of bytes is not known; the transport ends the body in its own way, as with chunked transfer
+        /// coding.
         case unknown
 
         /// The number of bytes; transports send it as `content-length`.
@@ -170,7 +172,7 @@ extension HTTPBody {
     ///
     /// The body can be read once.
     /// - Parameters:
-    ///   - stream: The chunks; an error of theirs is thrown to the reader of the body.
+    ///   - stream: The chunks; an error of the sequence is thrown to the reader of the body.
     ///   - length: The number of bytes, if it is known.
     public convenience init(_ stream: AsyncThrowingStream<ByteChunk, any Error>, length: Length) {
         self.init(stream, length: length, iterationBehavior: .single)

@@ -11,7 +11,8 @@ public struct HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible 
 
         /// The body is longer than the reader allowed.
         ///
-        /// Thrown by the collecting initialisers, before reading if the length is known. A server handler usually answers 413.
+        /// Thrown by the collecting initialisers, before reading if the length is known. A server handler usually
+        /// answers 413.
         public static let tooManyBytes = Code(value: .tooManyBytes)
 
         /// The body can be read once and was read before.

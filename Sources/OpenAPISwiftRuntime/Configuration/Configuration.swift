@@ -35,8 +35,9 @@ public struct Configuration: Sendable {
 
     /// How many bytes of a received body are brought into memory to be read as a whole: JSON, and URL-encoded forms.
     ///
-    /// The body of a longer one is refused: a client throws, a server answers with 413 when ``ErrorHandlingMiddleware`` is
-    /// installed. Bodies that a middleware has in memory already are always read, and bodies that stream have no limit.
+    /// The body of a longer one is refused: a client throws, a server answers with 413 when ``ErrorHandlingMiddleware``
+    /// is installed. Bodies that a middleware has in memory already are always read, and bodies that stream have no
+    /// limit.
     public var maximumBufferedBytes: Int
 
     /// How the values of header fields that the document describes are spelled.
@@ -48,7 +49,8 @@ public struct Configuration: Sendable {
     ///   - jsonEncodingOptions: How JSON bodies are laid out.
     ///   - multipartBoundaryGenerator: What makes the boundaries of multipart bodies that are sent.
     ///   - xmlCoder: What writes and reads XML bodies, if there are any.
-    ///   - maximumBufferedBytes: How many bytes of a received body are brought into memory to be read as a whole; 64 MiB.
+    ///   - maximumBufferedBytes: How many bytes of a received body are brought into memory to be read as a whole; 64
+    ///     MiB.
     ///   - headerValueEncoding: How the values of header fields that the document describes are spelled.
     public init(
         dateTranscoder: any DateTranscoder = .iso8601,
@@ -121,7 +123,8 @@ public enum HeaderValueEncoding: Sendable {
     /// ```
     /// location: https://example.com/
     /// ```
-    /// A value that a header field cannot hold, with a line break for example, is refused, and so is a comma in one of several values.
+    /// A value that a header field cannot hold, with a line break for example, is refused, and so is a comma in one of
+    /// several values.
     case plain
 }
 

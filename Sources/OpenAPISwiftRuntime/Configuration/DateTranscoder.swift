@@ -6,7 +6,8 @@
 
 /// Writes dates as text and reads them back.
 ///
-/// Every date of a document goes through the transcoder of the ``Configuration``: in JSON and form bodies, in parameters and in headers.
+/// Every date of a document goes through the transcoder of the ``Configuration``: in JSON and form bodies, in
+/// parameters and in headers.
 public protocol DateTranscoder: Sendable {
     /// Writes a date.
     /// - Parameter date: The date.
@@ -29,9 +30,10 @@ public protocol DateTranscoder: Sendable {
 /// try .iso8601WithFractionalSeconds.encode(date)           // "2023-01-18T10:04:11.000Z"
 /// ```
 ///
-/// The text must be exact: seconds and a time zone (`Z`, `+02:00`, `+0200` or `+02`) are required, letters are upper case, a date that
-/// is not in the calendar is refused. Fractions of a second are refused unless the options ask for them, and then they are required.
-/// Writing uses UTC and rounds to milliseconds; years outside 0...9999 are refused both ways.
+/// The text must be exact: seconds and a time zone (`Z`, `+02:00`, `+0200` or `+02`) are required, letters are upper
+/// case, a date that is not in the calendar is refused. Fractions of a second are refused unless the options ask for
+/// them, and then they are required. Writing uses UTC and rounds to milliseconds; years outside 0...9999 are refused
+/// both ways.
 public struct ISO8601DateTranscoder: DateTranscoder {
     /// The parts of the text; the values are those of Foundation's `ISO8601DateFormatter.Options`.
     public struct Options: OptionSet, Sendable {

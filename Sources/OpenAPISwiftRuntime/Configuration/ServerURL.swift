@@ -41,7 +41,7 @@ public struct InvalidServerURLError: Error, HTTPResponseConvertible, Hashable, S
         self.text = text
     }
 
-    /// 404: there is no server at such a place.
+    /// 404: no server has such an address.
     public var httpStatus: HTTPResponse.Status { .notFound }
 
     /// The text, and what is expected of it.

@@ -8,8 +8,9 @@ public import HTTPTypes
 
 /// An error of calling an operation through a generated client.
 ///
-/// Whatever fails (writing the request, a middleware, the transport, reading the response) is thrown as a `ClientError`. Its
-/// ``underlyingError`` is the original error; the other properties are filled as far as the call got.
+/// Whatever fails (writing the request, a middleware, the transport, reading the response) is thrown as a
+/// `ClientError`. Its ``underlyingError`` is the original error; the other properties are filled as far as the call
+/// got.
 ///
 /// ```swift
 /// do {

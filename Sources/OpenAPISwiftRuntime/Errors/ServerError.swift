@@ -8,11 +8,11 @@ public import HTTPTypes
 
 /// An error of handling a request in a generated server.
 ///
-/// Whatever fails (a middleware, reading the request, the handler, writing the response) is thrown as a `ServerError`. Its
-/// ``underlyingError`` is the original error; the other properties are filled as far as the request got.
+/// Whatever fails (a middleware, reading the request, the handler, writing the response) is thrown as a `ServerError`.
+/// Its ``underlyingError`` is the original error; the other properties are filled as far as the request got.
 ///
-/// The response it stands for is that of the underlying error if that conforms to ``HTTPResponseConvertible``, else a bare 500.
-/// ``ErrorHandlingMiddleware`` sends it.
+/// The response it stands for is that of the underlying error if that conforms to ``HTTPResponseConvertible``, else a
+/// bare 500. ``ErrorHandlingMiddleware`` sends it.
 public struct ServerError: Error, HTTPResponseConvertible {
     /// The operation that was called.
     public var operationID: String

@@ -1,7 +1,7 @@
 /// Cuts a stream of chunks into pieces that end with a terminator.
 ///
-/// A piece that lies within one chunk is a slice of it; only a piece that spans chunks is copied. Memory is that of one chunk and one
-/// piece.
+/// A piece that lies within one chunk is a slice of it; only a piece that spans chunks is copied. Memory is that of one
+/// chunk and one piece.
 struct ByteSplitter: Sendable {
     /// What ends a piece.
     enum Terminator: Sendable {
@@ -19,7 +19,7 @@ struct ByteSplitter: Sendable {
 
     private let maximumLength: Int
 
-    /// The bytes of the chunk at hand that are not in a piece yet.
+    /// The bytes of the current chunk that are not in a piece yet.
     private var chunk: ArraySlice<UInt8> = []
 
     /// The beginning of a piece that the chunks before did not end.
@@ -34,7 +34,8 @@ struct ByteSplitter: Sendable {
         self.maximumLength = maximumLength
     }
 
-    /// Returns the next piece without its terminator, reading as many chunks as that takes; nil at the end of the stream.
+    /// Returns the next piece without its terminator, reading as many chunks as that takes; nil at the end of the
+    /// stream.
     ///
     /// Bytes after the last terminator are a piece of their own.
     mutating func next(

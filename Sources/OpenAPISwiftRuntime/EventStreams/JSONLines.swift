@@ -8,8 +8,8 @@ public import StreamingJSON
 
 /// The lines of a body of JSON Lines, each without its LF.
 ///
-/// The last line may lack its LF. A blank line is delivered as such, and makes a JSON decoder fail. Chunks of the upstream may end
-/// anywhere. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
+/// The last line may lack its LF. A blank line is delivered as such, and makes a JSON decoder fail. Chunks of the
+/// upstream may end anywhere. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
 public struct JSONLinesDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -19,7 +19,8 @@ where Upstream.Element == ArraySlice<UInt8> {
     /// Creates a sequence of the lines of a stream of chunks.
     /// - Parameters:
     ///   - upstream: The chunks.
-    ///   - maximumLineLength: The number of bytes above which a line is refused with ``EventStreamError``; no bound by default.
+    ///   - maximumLineLength: The number of bytes above which a line is refused with ``EventStreamError``; no bound by
+    ///     default.
     public init(upstream: Upstream, maximumLineLength: Int = .max) {
         self.upstream = upstream
         self.maximumLineLength = maximumLineLength
@@ -90,7 +91,8 @@ public enum JSONLineFraming: EventFraming {
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// Reads a body of JSON Lines: one value a line.
     ///
-    /// A value is delivered as soon as its line is complete; a line that is not such a value ends the stream with the decoder's error.
+    /// A value is delivered as soon as its line is complete; a line that is not such a value ends the stream with the
+    /// decoder's error.
     ///
     /// ```swift
     /// let greetings = try response.ok.body.application_jsonl.asDecodedJSONLines(of: Components.Schemas.Greeting.self)
@@ -113,10 +115,11 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-    /// Reads a body of JSON Lines into values that read themselves, as generated types do: several times faster than through a decoder.
+    /// Reads a body of JSON Lines into values that read themselves, as generated types do: several times faster than
+    /// through a decoder.
     ///
-    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with a line is thrown as
-    /// `JSONError`.
+    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with
+    /// a line is thrown as `JSONError`.
     /// - Parameter eventType: The type of the values.
     /// - Returns: The values.
     public func asDecodedJSONLines<Event: Decodable & JSONReadable & Sendable>(
@@ -136,8 +139,8 @@ extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
     /// // {"message":"Hello"}
     /// // {"message":"Hi"}
     /// ```
-    /// - Parameter encoder: What writes a value: keys sorted and slashes as they are, unless told otherwise. It must not be one that
-    ///   prints pretty, since a value must stay on its line.
+    /// - Parameter encoder: What writes a value: keys sorted and slashes as they are, unless told otherwise. It must
+    ///   not be one that prints pretty, since a value must stay on its line.
     /// - Returns: The chunks of the body, one a value.
     public func asEncodedJSONLines(
         encoder: JSONEncoder = {

@@ -8,10 +8,10 @@ public import StreamingJSON
 
 /// The records of a JSON sequence (RFC 7464), each without the record separator (0x1E) before it.
 ///
-/// A stream that does not begin with a record separator is refused; several in a row count as one. The LF that ends a record is
-/// delivered with it: JSON decoders take it for white space. Only what follows tells that a record is over, so a record is delivered when
-/// the next begins or the stream ends. Chunks of the upstream may end anywhere. Memory is that of one chunk and one record: set a maximum
-/// for a sender you do not trust.
+/// A stream that does not begin with a record separator is refused; several in a row count as one. The LF that ends a
+/// record is delivered with it: JSON decoders take it for white space. Only what follows tells that a record is over,
+/// so a record is delivered when the next begins or the stream ends. Chunks of the upstream may end anywhere. Memory is
+/// that of one chunk and one record: set a maximum for a sender you do not trust.
 public struct JSONSequenceDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -21,7 +21,8 @@ where Upstream.Element == ArraySlice<UInt8> {
     /// Creates a sequence of the records of a stream of chunks.
     /// - Parameters:
     ///   - upstream: The chunks.
-    ///   - maximumRecordLength: The number of bytes above which a record is refused with ``EventStreamError``; no bound by default.
+    ///   - maximumRecordLength: The number of bytes above which a record is refused with ``EventStreamError``; no bound
+    ///     by default.
     public init(upstream: Upstream, maximumRecordLength: Int = .max) {
         self.upstream = upstream
         self.maximumRecordLength = maximumRecordLength
@@ -76,7 +77,8 @@ extension JSONSequenceDeserializationSequence: AsyncSequence {
     }
 }
 
-/// A JSON sequence (RFC 7464): a record separator (0x1E), an element of the upstream, which is one JSON value, and LF, for each.
+/// A JSON sequence (RFC 7464): a record separator (0x1E), an element of the upstream, which is one JSON value, and LF,
+/// for each.
 public typealias JSONSequenceSerializationSequence<Upstream: AsyncSequence & Sendable> =
     EventSerializationSequence<Upstream, JSONRecordFraming> where Upstream.Element == ArraySlice<UInt8>
 
@@ -98,8 +100,8 @@ public enum JSONRecordFraming: EventFraming {
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// Reads a body of a JSON sequence (RFC 7464): record separator, value, LF.
     ///
-    /// A value is delivered when the next begins or the stream ends; a record that is not such a value ends the stream with the
-    /// decoder's error.
+    /// A value is delivered when the next begins or the stream ends; a record that is not such a value ends the stream
+    /// with the decoder's error.
     ///
     /// ```swift
     /// let greetings = try response.ok.body.application_json_hyphen_seq.asDecodedJSONSequence(of: Components.Schemas.Greeting.self)
@@ -122,10 +124,11 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-    /// Reads a JSON sequence (RFC 7464) into values that read themselves, as generated types do: several times faster than through a decoder.
+    /// Reads a JSON sequence (RFC 7464) into values that read themselves, as generated types do: several times faster
+    /// than through a decoder.
     ///
-    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with a record is thrown as
-    /// `JSONError`.
+    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with
+    /// a record is thrown as `JSONError`.
     /// - Parameter eventType: The type of the values.
     /// - Returns: The values.
     public func asDecodedJSONSequence<Event: Decodable & JSONReadable & Sendable>(

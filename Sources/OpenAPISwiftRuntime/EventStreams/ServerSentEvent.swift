@@ -8,7 +8,7 @@
 /// // data: world
 /// ```
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The identifier that a reader who connects again sends as `Last-Event-ID`.
+    /// The identifier that a reader sends, when it connects again, as `Last-Event-ID`.
     public var id: String?
 
     /// The name of the event; a reader takes an event without one for `message`.
@@ -42,7 +42,7 @@ public struct ServerSentEventWithJSONData<JSONDataType: Sendable & Hashable>: Se
     /// The value of the data.
     public var data: JSONDataType?
 
-    /// The identifier that a reader who connects again sends as `Last-Event-ID`.
+    /// The identifier that a reader sends, when it connects again, as `Last-Event-ID`.
     public var id: String?
 
     /// The number of milliseconds that a reader waits before it connects again.

@@ -8,8 +8,9 @@ public import StreamingJSON
 
 /// The lines of a stream of server-sent events, each without its ending, which is LF, CR or CR LF.
 ///
-/// A byte order mark before the first line is removed. A last line that has no ending is delivered. Chunks of the upstream may end
-/// anywhere, between CR and LF too. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
+/// A byte order mark before the first line is removed. A last line that has no ending is delivered. Chunks of the
+/// upstream may end anywhere, between CR and LF too. Memory is that of one chunk and one line: set a maximum for a
+/// sender you do not trust.
 public struct ServerSentEventsLineDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -19,7 +20,8 @@ where Upstream.Element == ArraySlice<UInt8> {
     /// Creates a sequence of the lines of a stream of chunks.
     /// - Parameters:
     ///   - upstream: The chunks.
-    ///   - maximumLineLength: The number of bytes above which a line is refused with ``EventStreamError``; no bound by default.
+    ///   - maximumLineLength: The number of bytes above which a line is refused with ``EventStreamError``; no bound by
+    ///     default.
     public init(upstream: Upstream, maximumLineLength: Int = .max) {
         self.upstream = upstream
         self.maximumLineLength = maximumLineLength
@@ -74,9 +76,9 @@ extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
 
 /// The events of the lines of a stream of server-sent events, by the rules of the HTML standard.
 ///
-/// A blank line ends an event; one that the end of the stream cuts off is dropped. Several `data` lines are joined by LF. Comments,
-/// unknown fields, identifiers that hold NUL and waiting times that are not digits are ignored, and so are events in which nothing else
-/// stands. Text that is not UTF-8 is repaired with U+FFFD.
+/// A blank line ends an event; one that the end of the stream cuts off is dropped. Several `data` lines are joined by
+/// LF. Comments, unknown fields, identifiers that hold NUL and waiting times that are not digits are ignored, and so
+/// are events in which nothing else stands. Text that is not UTF-8 is repaired with U+FFFD.
 public struct ServerSentEventsDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -86,7 +88,8 @@ where Upstream.Element == ArraySlice<UInt8> {
     /// Creates a sequence of the events of a stream of lines.
     /// - Parameters:
     ///   - upstream: The lines, as ``ServerSentEventsLineDeserializationSequence`` gives them.
-    ///   - predicate: Sees the data of each event that has some, before the event is delivered; on false the stream ends instead.
+    ///   - predicate: Sees the data of each event that has some, before the event is delivered; on false the stream
+    ///     ends instead.
     public init(upstream: Upstream, while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool) {
         self.upstream = upstream
         self.predicate = predicate
@@ -201,7 +204,8 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// }
     /// for try await event in events { print(event.data ?? "") }
     /// ```
-    /// - Parameter predicate: Sees the data of each event that has some, before the event is delivered; on false the stream ends instead.
+    /// - Parameter predicate: Sees the data of each event that has some, before the event is delivered; on false the
+    ///   stream ends instead.
     /// - Returns: The events.
     public func asDecodedServerSentEvents(
         while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }
@@ -225,7 +229,8 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// - Parameters:
     ///   - dataType: The type of the data.
     ///   - decoder: What reads the data.
-    ///   - predicate: Sees the data of each event that has some, before it is decoded; on false the stream ends instead.
+    ///   - predicate: Sees the data of each event that has some, before it is decoded; on false the stream ends
+    ///     instead.
     /// - Returns: The events.
     public func asDecodedServerSentEventsWithJSONData<JSONDataType: Decodable & Sendable & Hashable>(
         of dataType: JSONDataType.Type = JSONDataType.self,
@@ -247,10 +252,11 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-    /// Reads a stream of server-sent events whose data reads itself, as generated types do: several times faster than through a decoder.
+    /// Reads a stream of server-sent events whose data reads itself, as generated types do: several times faster than
+    /// through a decoder.
     ///
-    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with data is thrown as
-    /// `JSONError`.
+    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with
+    /// data is thrown as `JSONError`.
     /// - Parameters:
     ///   - dataType: The type of the data.
     ///   - predicate: Sees the data of each event that has some, before it is read; on false the stream ends instead.

@@ -6,8 +6,9 @@
 
 /// A body of server-sent events: the fields in the order id, event, retry, data, and a blank line, for each event.
 ///
-/// Every line of the data becomes a `data` line of its own, whether it ends with LF, CR or CR LF; the format cannot tell them apart. An
-/// identifier or a name with a line break in it would forge fields, so it is refused with ``EventStreamError``.
+/// Every line of the data becomes a `data` line of its own, whether it ends with LF, CR or CR LF; the format cannot
+/// tell them apart. An identifier or a name with a line break in it would forge fields, so it is refused with
+/// ``EventStreamError``.
 public typealias ServerSentEventsSerializationSequence<Upstream: AsyncSequence & Sendable> =
     EventSerializationSequence<Upstream, ServerSentEventFraming> where Upstream.Element == ServerSentEvent
 

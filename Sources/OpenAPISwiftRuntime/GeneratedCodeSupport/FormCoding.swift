@@ -57,7 +57,8 @@ extension ReadableMessage {
 
     /// The body as the members of a value that a closure reads, URL-encoded.
     ///
-    /// Of a member that the shape does not make an array, the first value counts. Members that the shape does not know are ignored.
+    /// Of a member that the shape does not make an array, the first value counts. Members that the shape does not know
+    /// are ignored.
     @_spi(Generated) public func form<T>(
         _ shape: ParameterShape,
         _ read: (inout JSONReader) throws(JSONError) -> T,

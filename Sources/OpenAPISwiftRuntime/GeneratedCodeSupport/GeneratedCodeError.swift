@@ -14,8 +14,8 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         self.description = description
     }
 
-    static func missingParameter(_ name: String, in place: String) -> GeneratedCodeError {
-        GeneratedCodeError(.badRequest, "The \(place) '\(name)' is required but missing.")
+    static func missingParameter(_ name: String, in location: String) -> GeneratedCodeError {
+        GeneratedCodeError(.badRequest, "The \(location) '\(name)' is required but missing.")
     }
 
     static func missingPathParameter(_ name: String) -> GeneratedCodeError {
@@ -42,7 +42,7 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
     }
 
     static func malformedMethod(_ token: String) -> GeneratedCodeError {
-        GeneratedCodeError(.internalServerError, "'\(token)' is no method of a request.")
+        GeneratedCodeError(.internalServerError, "'\(token)' is not a method of a request.")
     }
 
     static let notForm = GeneratedCodeError(
@@ -61,10 +61,10 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         )
     }
 
-    static func inexpressibleParameter(_ name: String, in place: String) -> GeneratedCodeError {
+    static func inexpressibleParameter(_ name: String, in location: String) -> GeneratedCodeError {
         GeneratedCodeError(
             .internalServerError,
-            "The value of '\(name)' has characters that a \(place) cannot hold as they are."
+            "The value of '\(name)' has characters that a \(location) cannot hold as they are."
         )
     }
 
@@ -108,8 +108,8 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
 
 extension Optional {
     /// The value of a parameter or header field that must be there.
-    func required(_ name: String, in place: String) throws -> Wrapped {
-        guard let self else { throw GeneratedCodeError.missingParameter(name, in: place) }
+    func required(_ name: String, in location: String) throws -> Wrapped {
+        guard let self else { throw GeneratedCodeError.missingParameter(name, in: location) }
         return self
     }
 }

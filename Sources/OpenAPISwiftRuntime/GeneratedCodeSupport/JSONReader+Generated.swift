@@ -48,7 +48,7 @@ extension JSONReader {
     ) throws(JSONError) -> T where T.RawValue: JSONReadable {
         let rawValue = try read(T.RawValue.self)
         guard let value = T(rawValue: rawValue) else {
-            throw error(.invalidValue, "'\(rawValue)' is no value of \(T.self).")
+            throw error(.invalidValue, "'\(rawValue)' is not a value of \(T.self).")
         }
         return value
     }
@@ -150,11 +150,11 @@ extension JSONReader {
 
     /// The error for a value that is none of several types.
     @_spi(Generated) public func noMatch(in type: StaticString) -> JSONError {
-        error(.invalidValue, "The value is none of the types of \(type).")
+        error(.invalidValue, "The value fits none of the types of \(type).")
     }
 
     /// The error for a tag that stands for no type.
     @_spi(Generated) public func unknownDiscriminator(_ tag: String, in type: StaticString) -> JSONError {
-        error(.invalidValue, "'\(tag)' stands for no type of \(type).")
+        error(.invalidValue, "'\(tag)' is not the tag of a type of \(type).")
     }
 }

@@ -6,8 +6,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-// Reading of an object, member by member, with no error to handle until its end: that is most of what generated code does, and
-// each call that can throw costs the compiler several that cannot.
+// Reading of an object, member by member, with no error to handle until its end: that is most of what generated code
+// does, and each call that can throw costs the compiler several that cannot.
 
 extension JSONReader {
     // MARK: Objects
@@ -17,7 +17,7 @@ extension JSONReader {
         note { (reader: inout JSONReader) throws(JSONError) in try reader.beginObject() }
     }
 
-    /// Moves to the next member: its place in a table, or `nil` at the end of the object and after an error.
+    /// Moves to the next member: its index in a table, or `nil` at the end of the object and after an error.
     @_spi(Generated) public mutating func nextMember(in keys: JSONKeys) -> Int? {
         guard failure == nil else {
             if isAskedForKeys { keysOfType = keys }

@@ -60,7 +60,7 @@ extension JSONWriter {
         endMerging()
     }
 
-    /// Fails for a value of which every part is missing.
+    /// Fails for a value whose parts are all missing.
     @_spi(Generated) public mutating func failEmpty(_ type: StaticString) {
         fail(JSONError(code: .notRepresentable, message: "\(type) has no value: set one of its properties."))
     }

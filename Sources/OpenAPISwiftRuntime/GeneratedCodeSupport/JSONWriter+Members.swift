@@ -6,8 +6,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-// Writing of an object, member by member: one call each, which writes nothing for `nil`. When two values are compared, the same
-// calls hand over the values themselves.
+// Writing of an object, member by member: one call each, which writes nothing for `nil`. When two values are compared,
+// the same calls hand over the values themselves.
 
 extension JSONWriter {
     @inline(__always)
@@ -146,7 +146,8 @@ extension JSONWriter {
 
     // MARK: Comparison
 
-    /// Whether values are collected in the place of writing them, as it is when whole values are compared; then these are.
+    /// Whether values are collected in the place of writing them, as it is when whole values are compared; then these
+    /// are.
     ///
     /// - Parameter values: All that tells the value apart from others.
     /// - Returns: `false` where the value is to be written.

@@ -1,9 +1,10 @@
 public import StreamingJSON
 
-/// Reads an object for a type that keeps the members which it has no property for (`unknownMembers` of the configuration).
+/// Reads an object for a type that keeps the members which it has no property for (`unknownMembers` of the
+/// configuration).
 ///
-/// It stands between the reader and the type's `switch`, which sees the members that it lists and nothing else. In the type's table the
-/// members that must be there come first: what is wrong with these is an error, and never kept.
+/// It stands between the reader and the type's `switch`, which sees the members that it lists and nothing else. In the
+/// type's table the members that must be there come first: what is wrong with these is an error, and never kept.
 @_spi(Generated) public struct MemberKeeper {
     /// What is kept so far.
     public private(set) var members = JSONMembers()

@@ -84,8 +84,9 @@ extension ReadableMessage {
 
     /// What a function reads from the message, which is given the whole body if it asks for it.
     ///
-    /// Generated code decodes without waiting: the compiler takes long over functions that can. Only reading the body tells
-    /// whether all of it is needed, so what is read before is read again. Bodies that are passed on as streams stay streams.
+    /// Generated code decodes without waiting: the compiler takes long over functions that can. Only reading the body
+    /// tells whether all of it is needed, so what is read before is read again. Bodies that are passed on as streams
+    /// stay streams.
     @_spi(Generated) public func decoded<Value>(_ decode: (Self) throws -> Value) async throws -> Value {
         do {
             return try decode(self)

@@ -73,10 +73,10 @@ extension WritableMessage {
         if case .known(let length) = body.length { headerFields[.contentLength] = String(length) }
     }
 
-    /// Says of which type the body is.
+    /// Sets the type of the body.
     ///
-    /// A documented range such as `image/*` is no type to send: what was set before stays, or else `*/*` is any bytes, and of
-    /// other ranges nothing is said.
+    /// A documented range such as `image/*` cannot be sent as a type: a type that was set before stays; otherwise `*/*`
+    /// is sent as `application/octet-stream`, and other ranges as nothing.
     private mutating func setContentType(_ contentType: String) {
         guard contentType.utf8.contains(UInt8(ascii: "*")), ContentType(contentType)?.isWildcard == true else {
             headerFields[.contentType] = contentType

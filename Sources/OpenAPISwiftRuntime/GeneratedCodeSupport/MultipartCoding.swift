@@ -62,7 +62,7 @@ import StreamingJSON
 extension ReadableMessage {
     /// The body as parts, which are read as they arrive.
     ///
-    /// What is wrong with the body is thrown to who reads the parts; a content type without a boundary is thrown at once.
+    /// An error in the body is thrown to the reader of the parts; a content type without a boundary is thrown at once.
     @_spi(Generated) public func multipart<Part: Sendable>(
         _ requirements: MultipartRequirements,
         _ decode: @escaping @Sendable (MultipartPartReader) throws -> Part
@@ -84,7 +84,8 @@ extension ReadableMessage {
 extension WritableMessage {
     /// Sets the body to parts, which are written as they are sent.
     ///
-    /// What is wrong with the parts is thrown to who reads the body. A part whose length is known says it in `content-length`.
+    /// An error in the parts is thrown to the reader of the body. A part whose length is known says it in
+    /// `content-length`.
     @_spi(Generated) public mutating func setMultipartBody<Part: Sendable>(
         _ parts: MultipartBody<Part>,
         contentType: String,

@@ -1,8 +1,8 @@
 /// An input, an output or a part of one in generated code.
 ///
-/// Such values are compared in tests and seldom elsewhere, while the compiler takes long over what it writes for `Hashable`: it
-/// was measured to be 40 % of compiling the generated code of a document. So they are compared and hashed by reflection, part by
-/// part. The parts that carry data, such as schemas, have an equality of their own.
+/// Such values are compared in tests and seldom elsewhere, while the compiler takes long over what it writes for
+/// `Hashable`: it was measured to be 40 % of compiling the generated code of a document. So they are compared and
+/// hashed by reflection, part by part. The parts that carry data, such as schemas, have an equality of their own.
 public protocol OperationValue: Hashable, Sendable {}
 
 extension OperationValue {

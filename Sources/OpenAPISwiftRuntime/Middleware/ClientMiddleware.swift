@@ -32,8 +32,8 @@ public import HTTPTypes
 public protocol ClientMiddleware: Sendable {
     /// Passes a request on, to the next middleware or to the transport.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its
-    /// asynchronous function types by default.
+    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
+    /// its asynchronous function types by default.
     typealias Next = @concurrent @Sendable (HTTPRequest, HTTPBody?, URL) async throws -> (HTTPResponse, HTTPBody?)
 
     /// Handles a request on its way out and its response on its way back.

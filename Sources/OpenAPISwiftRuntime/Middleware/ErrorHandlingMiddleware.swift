@@ -2,8 +2,9 @@ public import HTTPTypes
 
 /// Turns errors into responses.
 ///
-/// An error that conforms to ``HTTPResponseConvertible``, or a ``ServerError`` around one, decides the status, header fields and body
-/// of its response; every other error becomes a bare 500. Without this middleware the error reaches the transport.
+/// An error that conforms to ``HTTPResponseConvertible``, or a ``ServerError`` around one, decides the status, header
+/// fields and body of its response; every other error becomes a bare 500. Without this middleware the error reaches the
+/// transport.
 ///
 /// ```swift
 /// try handlers.registerHandlers(on: transport, middlewares: [ErrorHandlingMiddleware()])

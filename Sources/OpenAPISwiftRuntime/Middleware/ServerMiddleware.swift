@@ -24,8 +24,8 @@ public import HTTPTypes
 public protocol ServerMiddleware: Sendable {
     /// Passes a request on, to the next middleware or to the handler.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its
-    /// asynchronous function types by default.
+    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
+    /// its asynchronous function types by default.
     typealias Next =
         @concurrent @Sendable (HTTPRequest, HTTPBody?, ServerRequestMetadata) async throws -> (HTTPResponse, HTTPBody?)
 

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A multipart body: an asynchronous sequence of parts.
 ///
-/// A body to be sent is made of the parts at hand, as a literal does, or of a sequence that makes them over time. A body that was
+/// A body to be sent is made of a literal of parts, or of a sequence that makes them over time. A body that was
 /// received gives its parts as they arrive.
 ///
 /// ```swift
@@ -21,11 +21,12 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Parts arrive one after the other: read the body of a part before you ask for the next, even if you do not need it. Going on without
-/// throws ``MultipartError`` with the code `previousPartNotConsumed`.
+/// Parts arrive one after the other: read the body of a part before you ask for the next, even if you do not need it.
+/// Going on without throws ``MultipartError`` with the code `previousPartNotConsumed`.
 ///
-/// Bodies of parts in memory are ``IterationBehavior/multiple``; bodies over a stream are ``IterationBehavior/single``: a second
-/// iterator over one of those throws ``HTTPBodyError`` with the code `alreadyIterated` from its first `next()`.
+/// Bodies of parts in memory are ``IterationBehavior/multiple``; bodies over a stream are ``IterationBehavior/single``:
+/// a second iterator over one of those throws ``HTTPBodyError`` with the code `alreadyIterated` from its first
+/// `next()`.
 ///
 /// Two bodies are equal when they are the same object.
 public final class MultipartBody<Part: Sendable>: Sendable {
@@ -49,7 +50,7 @@ public final class MultipartBody<Part: Sendable>: Sendable {
 
     /// Creates a body of an asynchronous sequence of parts.
     /// - Parameters:
-    ///   - sequence: The parts; an error of theirs is thrown to the reader of the body.
+    ///   - sequence: The parts; an error of the sequence is thrown to the reader of the body.
     ///   - iterationBehavior: Whether the sequence can be read more than once.
     public convenience init<Parts: AsyncSequence & Sendable>(
         _ sequence: Parts,
@@ -65,7 +66,7 @@ public final class MultipartBody<Part: Sendable>: Sendable {
     }
 
     /// Creates a body of a stream of parts that can fail. It can be read once.
-    /// - Parameter stream: The parts; an error of theirs is thrown to the reader of the body.
+    /// - Parameter stream: The parts; an error of the sequence is thrown to the reader of the body.
     public convenience init(_ stream: AsyncThrowingStream<Part, any Error>) {
         self.init(stream, iterationBehavior: .single)
     }

@@ -2,8 +2,8 @@ public import HTTPTypes
 
 /// An error of reading or writing a multipart body.
 ///
-/// On a server the error decides the status of the response when ``ErrorHandlingMiddleware`` is installed: 400 for a body that is wrong, 500
-/// for code of the server that is.
+/// On a server the error decides the status of the response when ``ErrorHandlingMiddleware`` is installed: 400 for a
+/// body that is wrong, 500 for code of the server that is.
 public struct MultipartError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -68,7 +68,8 @@ public struct MultipartError: Error, Hashable, Sendable, CustomStringConvertible
     /// A description for people, with the way out.
     public var message: String
 
-    /// Where in the body, as a number of bytes from its beginning, if the fault lies at a place of a body that was read.
+    /// Where in the body, as a number of bytes from its beginning, if the error is at an offset of a body that was
+    /// read.
     public var offset: Int?
 
     /// Creates an error.
@@ -82,7 +83,7 @@ public struct MultipartError: Error, Hashable, Sendable, CustomStringConvertible
         self.offset = offset
     }
 
-    /// The code, the message and the place.
+    /// The code, the message and the offset.
     public var description: String {
         "\(code): \(message)\(offset.map { " (byte \($0) of the multipart body)" } ?? "")"
     }

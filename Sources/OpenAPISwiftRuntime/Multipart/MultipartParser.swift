@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// Takes a multipart body apart: chunks of bytes in, events out. It does no input of its own.
 ///
-/// Bytes of parts are handed on as slices of the chunks they came in, as soon as they cannot belong to a boundary. What is kept is at most
-/// the beginning of a boundary or the header of one part.
+/// Bytes of parts are handed on as slices of the chunks they came in, as soon as they cannot belong to a boundary. What
+/// is kept is at most the beginning of a boundary or the header of one part.
 struct MultipartParser: Sendable {
     /// What was found.
     enum Event: Sendable {
@@ -110,7 +110,7 @@ struct MultipartParser: Sendable {
         let found = search.first(in: rest)
         consume(upTo: found.index)
         guard found.isWhole else {
-            return try needsBytes("there is no line with the boundary; does the content type say the right one?")
+            return try needsBytes("no line with the boundary was found; check the boundary of the content type")
         }
         consume(search.delimiter.count)
         state = .delimiterLine(afterSpaces: false)
@@ -292,7 +292,8 @@ private struct DelimiterSearch: Sendable {
         self.shifts = shifts
     }
 
-    /// The index of the first delimiter; or else that of the beginning of one at the end of the bytes; or else the end index.
+    /// The index of the first delimiter; or else that of the beginning of one at the end of the bytes; or else the end
+    /// index.
     func first(in bytes: ArraySlice<UInt8>) -> (index: Int, isWhole: Bool) {
         let (distance, isWhole) = bytes.withUnsafeBufferPointer { bytes in
             delimiter.withUnsafeBufferPointer { delimiter in

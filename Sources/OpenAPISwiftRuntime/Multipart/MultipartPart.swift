@@ -41,7 +41,7 @@ public struct MultipartRawPart: Sendable, Hashable {
 
     /// The name of the part, which is a parameter of its `content-disposition`.
     ///
-    /// Setting it keeps what else stands there. A line break in it is written as `%0D%0A`.
+    /// Setting it keeps the other parameters. A line break in it is written as `%0D%0A`.
     public var name: String? {
         get { disposition?["name"] }
         set { setParameter("name", newValue) }
@@ -49,8 +49,8 @@ public struct MultipartRawPart: Sendable, Hashable {
 
     /// The name of the file that the bytes are of, which is a parameter of the part's `content-disposition`.
     ///
-    /// Treat it as a label: it comes from the sender and may hold separators of paths. Reading prefers `filename*` (RFC 8187) where there is
-    /// one. Setting it keeps what else stands there.
+    /// Treat it as a label: it comes from the sender and may hold separators of paths. Reading prefers `filename*` (RFC
+    /// 8187) where there is one. Setting it keeps the other parameters.
     public var filename: String? {
         get { disposition?["filename"] }
         set { setParameter("filename", newValue) }

@@ -54,8 +54,8 @@ private struct PartBytes: AsyncSequence, Sendable {
 
 /// What the sequence of parts and the bodies of the parts read from, one of them at a time.
 private final class PartSource: Sendable {
-    /// The iterator of the body is not `Sendable`. Whoever reads takes the reader out of the state and puts it back afterwards, so that
-    /// only one task at a time has it.
+    /// The iterator of the body is not `Sendable`. A read takes the reader out of the state and puts it back
+    /// afterwards, so that only one task at a time has it.
     private struct Reader: @unchecked Sendable {
         var iterator: HTTPBody.Iterator
         var parser: MultipartParser

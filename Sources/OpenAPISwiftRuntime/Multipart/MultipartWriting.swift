@@ -53,7 +53,8 @@ struct SentParts<Parts: AsyncSequence & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// The boundary and what follows it: the header of a part, and its bytes too if they are few and at hand, or the end.
+        /// The boundary and what follows it: the header of a part, and its bytes too if they are few and in memory, or
+        /// the end.
         private mutating func nextPart(
             after delimiter: ArraySlice<UInt8>,
             isolation actor: isolated (any Actor)?

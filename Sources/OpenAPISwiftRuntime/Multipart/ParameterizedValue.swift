@@ -1,8 +1,8 @@
 /// The value of a header field such as `content-disposition` or `content-type`: a value and parameters.
 ///
-/// Reading knows quoted text with escapes (RFC 9110) and encoded parameters, `filename*=UTF-8''a%20b` (RFC 8187). An encoded parameter
-/// counts more than the plain one of the same name. In quoted text only `\"` and `\\` are escapes: other backslashes are kept, since
-/// senders put paths there as they are.
+/// Reading knows quoted text with escapes (RFC 9110) and encoded parameters, `filename*=UTF-8''a%20b` (RFC 8187). An
+/// encoded parameter counts more than the plain one of the same name. In quoted text only `\"` and `\\` are escapes:
+/// other backslashes are kept, since senders put paths there as they are.
 struct ParameterizedValue: Hashable, Sendable {
     /// What stands before the parameters, in lower case.
     var value: String

@@ -1,4 +1,5 @@
-/// The media types that the responses of one operation can have; generated code conforms an enumeration for each operation.
+/// The media types that the responses of one operation can have; generated code conforms an enumeration for each
+/// operation.
 public protocol AcceptableProtocol: RawRepresentable, Sendable, Hashable, CaseIterable where RawValue == String {}
 
 /// One entry of an Accept header: a media type and how much it is wanted.
@@ -34,7 +35,8 @@ public struct AcceptHeaderContentType<ContentType: AcceptableProtocol>: Sendable
 extension AcceptHeaderContentType: RawRepresentable {
     /// Reads an entry of an Accept header: `text/plain` or `text/plain; q=0.8`.
     ///
-    /// Other parameters are ignored. The result is nil if the text is not a media type, or its quality not a number from 0 to 1.
+    /// Other parameters are ignored. The result is nil if the text is not a media type, or its quality not a number
+    /// from 0 to 1.
     /// - Parameter rawValue: The text of the entry.
     public init?(rawValue: String) {
         // Most entries are nothing but a media type, spelled as the document spells it.

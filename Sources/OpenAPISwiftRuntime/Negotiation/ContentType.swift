@@ -28,8 +28,8 @@ struct ContentType {
 
     /// How well a received type fits this documented one; `nil` when it does not.
     ///
-    /// Parameters that are documented must be there, as their names and values are spelled but for case. A character set that
-    /// is not received counts as the documented one.
+    /// Parameters that are documented must be there, as their names and values are spelled but for case. A character
+    /// set that is not received counts as the documented one.
     func score(of received: ContentType) -> Int? {
         if type == "*" { return 0 }
         guard type == received.type else { return nil }
@@ -47,7 +47,8 @@ struct ContentType {
         return score
     }
 
-    /// Whether an entry of an Accept header admits this type. One that names several types is admitted with one of them.
+    /// Whether an entry of an Accept header admits this type. One that names several types is admitted with one of
+    /// them.
     func isAccepted(by entry: some StringProtocol) -> Bool {
         guard var accepted = ContentType(entry) else { return false }
         accepted.parameters = []

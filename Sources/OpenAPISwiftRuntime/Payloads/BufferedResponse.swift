@@ -2,8 +2,8 @@ public import StreamingJSON
 
 /// A response whose body is in memory and is read by the caller, into a type of the caller's.
 ///
-/// The configuration key `bufferedResponses` gives the generated client a second call of an operation, which reads everything of the
-/// response but the body of a success:
+/// The configuration key `bufferedResponses` gives the generated client a second call of an operation, which reads
+/// everything of the response but the body of a success:
 ///
 /// ```swift
 /// let page = try await client.listSightings(buffering: .init()).ok
@@ -60,8 +60,8 @@ public struct BufferedBody: Sendable, CustomStringConvertible {
     ///
     /// - Parameter type: What to read.
     /// - Returns: The value.
-    /// - Throws: A ``ClientError`` as the usual call throws it: it names the operation, and its underlying error is a `JSONError` with the
-    ///   offset and the path of the value that does not read.
+    /// - Throws: A ``ClientError`` as the usual call throws it: it names the operation, and its underlying error is a
+    ///   `JSONError` with the offset and the path of the value that does not read.
     public func json<T: JSONReadable>(_ type: T.Type = T.self) throws -> T {
         try json { (reader) throws(JSONError) in try T(json: &reader) }
     }

@@ -5,7 +5,8 @@ public typealias JSONPayload = JSONReadable & JSONWritable & Hashable & Sendable
 
 /// A response that is one JSON value and has no documented header fields.
 ///
-/// Most responses of most documents are of this form, so generated code names this type instead of declaring one for each:
+/// Most responses of most documents are of this form, so generated code names this type instead of declaring one for
+/// each:
 ///
 /// ```swift
 /// public typealias NotFound = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>

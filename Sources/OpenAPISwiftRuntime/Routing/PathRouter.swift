@@ -2,9 +2,9 @@ package import HTTPTypes
 
 /// Finds the route of a request among path templates.
 ///
-/// A path is matched segment by segment while it is percent-encoded, so an encoded slash never divides. A literal segment goes before one
-/// with placeholders, and more literal bytes in a segment before fewer. A placeholder matches one byte or more. One slash at the end of
-/// a path counts for nothing.
+/// A path is matched segment by segment while it is percent-encoded, so an encoded slash never divides. A literal
+/// segment goes before one with placeholders, and more literal bytes in a segment before fewer. A placeholder matches
+/// one byte or more. One slash at the end of a path counts for nothing.
 package struct PathRouter<Value: Sendable>: Sendable {
     /// What a router says of a request.
     package enum Match {
@@ -33,7 +33,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - method: The method of the request.
     ///   - path: The path of the request, percent-encoded; a query or fragment counts for nothing.
-    /// - Returns: The route, or why there is none.
+    /// - Returns: The route, or the reason that none matches.
     package func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         switch routes.match(method, path) {
         case .found(let index, let template, let parameters):
@@ -43,7 +43,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
         }
     }
 
-    /// The values of the placeholders as they stand in a path, percent-encoded; nil if there is no route of the method.
+    /// The values of the placeholders as the path spells them, percent-encoded; nil if no route of the method matches.
     func encodedParameters(_ method: HTTPRequest.Method, _ path: String) -> [String: Substring]? {
         guard case .found(_, _, let parameters) = routes.match(method, path) else { return nil }
         return parameters
@@ -52,7 +52,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
 
 /// The templates of a router as a tree of segments.
 ///
-/// It is no part of the generic type, so that it is compiled to fast code once and not for each type of value anew.
+/// It is outside of the generic type, so that it is compiled once and not for each type of value.
 private struct PathTree: Sendable {
     enum Match {
         /// The values of the placeholders are percent-encoded.

@@ -5,7 +5,8 @@ struct PathTemplate {
         /// Bytes that stand for themselves, percent-decoded.
         case literal([UInt8])
 
-        /// Placeholders with bytes before, between and after them; there is one placeholder fewer than there are elements.
+        /// Placeholders with bytes before, between and after them; there is one placeholder fewer than there are
+        /// elements.
         case placeholders(around: [[UInt8]])
     }
 

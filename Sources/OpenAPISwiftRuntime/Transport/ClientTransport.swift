@@ -30,7 +30,8 @@ public protocol ClientTransport: Sendable {
     ///
     /// Cancelling the calling task cancels the request.
     /// - Parameters:
-    ///   - request: The request; its path begins with `/`, is percent-encoded and stands below the path of the base URL.
+    ///   - request: The request; its path begins with `/`, is percent-encoded and stands below the path of the base
+    ///     URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The URL of the server.
     ///   - operationID: The operation of the document that the request belongs to.

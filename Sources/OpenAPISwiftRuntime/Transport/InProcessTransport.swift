@@ -9,8 +9,8 @@ import Synchronization
 
 /// Carries requests to handlers in the same process, with no socket.
 ///
-/// It is the server transport on which handlers register and the client transport through which clients reach them: for tests, and for
-/// programs that bring their server along.
+/// It is the server transport on which handlers register and the client transport through which clients reach them: for
+/// tests, and for programs that bring their server along.
 ///
 /// ```swift
 /// let transport = InProcessTransport()
@@ -21,12 +21,12 @@ import Synchronization
 /// // GET /v1/pets/a%2Fb
 /// ```
 ///
-/// Requests are handled as over a network: paths are joined with the path of the base URL, path parameters are percent-decoded, an unknown
-/// path is answered by 404, a known path with another method by 405 with `allow`, an error that no middleware handled by 500. Responses
-/// to HEAD and those with status 204 or 304 lose their body.
+/// Requests are handled as over a network: paths are joined with the path of the base URL, path parameters are
+/// percent-decoded, an unknown path is answered by 404, a known path with another method by 405 with `allow`, an error
+/// that no middleware handled by 500. Responses to HEAD and those with status 204 or 304 lose their body.
 ///
-/// Bodies are passed through as they are: a streamed body is read only as fast as the other side reads it. The handler runs in the task
-/// of the caller, so cancelling the caller cancels the handler.
+/// Bodies are passed through as they are: a streamed body is read only as fast as the other side reads it. The handler
+/// runs in the task of the caller, so cancelling the caller cancels the handler.
 public final class InProcessTransport: Sendable {
     private let router = Mutex(PathRouter<Handler>())
     private let onUnhandledError: (@Sendable (any Error) -> Void)?
@@ -57,7 +57,7 @@ extension InProcessTransport: ClientTransport {
     /// - Parameters:
     ///   - request: The request; its path stands below the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
-    ///   - baseURL: The URL of the server, of which only scheme, host and path matter.
+    ///   - baseURL: The URL of the server; only its scheme, host and path matter.
     ///   - operationID: The operation of the document; it has no influence.
     /// - Returns: The response of the handler.
     /// - Throws: `CancellationError` if the task was cancelled.

@@ -11,8 +11,8 @@ public import HTTPTypes
 public protocol ServerTransport {
     /// Answers one request.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to its
-    /// asynchronous function types by default.
+    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
+    /// its asynchronous function types by default.
     typealias Handler =
         @concurrent @Sendable (HTTPRequest, HTTPBody?, ServerRequestMetadata) async throws -> (HTTPResponse, HTTPBody?)
 

@@ -13,8 +13,8 @@ public import StreamingJSON
 /// // "SGk="
 /// ```
 ///
-/// Writing uses the standard alphabet with padding and no line breaks. Reading ignores characters outside the alphabet and needs
-/// correct padding.
+/// Writing uses the standard alphabet with padding and no line breaks. Reading ignores characters outside the alphabet
+/// and needs correct padding.
 public struct Base64EncodedData: Sendable, Hashable {
     /// The bytes.
     public var data: ArraySlice<UInt8>

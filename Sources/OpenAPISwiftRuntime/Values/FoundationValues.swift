@@ -6,8 +6,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-// Foundation's types that documents most often ask for by a type override. Others are `JSONReadable` and `JSONWritable` in two lines
-// of their module: `JSONReader.readDecodable(_:)` and `JSONWriter.writeEncodable(_:)`.
+// Foundation's types that documents most often ask for by a type override. Others are `JSONReadable` and `JSONWritable`
+// in two lines of their module: `JSONReader.readDecodable(_:)` and `JSONWriter.writeEncodable(_:)`.
 
 extension UUID: JSONReadable, JSONWritable {
     /// Reads the text of a UUID, in capitals or not.

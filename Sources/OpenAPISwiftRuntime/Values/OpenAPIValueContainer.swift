@@ -18,8 +18,8 @@ public struct OpenAPIValueContainer: Sendable {
     }
 
     /// Creates a container of a value of Swift.
-    /// - Parameter unvalidatedValue: nil, `NSNull`, a Boolean, an `Int`, a `Double`, a string, an `NSNumber` that holds one of
-    ///   these, or arrays and dictionaries of these.
+    /// - Parameter unvalidatedValue: nil, `NSNull`, a Boolean, an `Int`, a `Double`, a string, an `NSNumber` that holds
+    ///   one of these, or arrays and dictionaries of these.
     /// - Throws: `EncodingError` if the value holds anything else.
     public init(unvalidatedValue: (any Sendable)? = nil) throws {
         self.init(validatedValue: try FreeFormValue.validating(unvalidatedValue))
@@ -270,8 +270,8 @@ private enum FreeFormValue {
             }
         }
 
-        /// Whether a value that converts to `Bool` is one: Foundation's numbers 1 and 0 convert as well. Its Booleans have a class of
-        /// their own, named so that Foundation need not be linked.
+        /// Whether a value that converts to `Bool` is one: Foundation's numbers 1 and 0 convert as well. Its Booleans
+        /// have a class of their own, named so that Foundation need not be linked.
         private static func isBoolean(_ value: any Sendable) -> Bool {
             type(of: value) == Bool.self || typeName(of: value) == "__NSCFBoolean"
         }

@@ -2,7 +2,8 @@ public import StreamingJSON
 
 /// A value for which the document lists some values, and others may come.
 ///
-/// The generator writes such types where its configuration says `enumerations: open`, and where the document says `x-extensible-enum`.
+/// The generator writes such types where its configuration says `enumerations: open`, and where the document says
+/// `x-extensible-enum`.
 ///
 /// ```swift
 /// switch book.genre {

@@ -2,8 +2,8 @@ public import StreamingJSON
 
 /// The name that a property has in JSON: the `CodingKeys` of generated types.
 ///
-/// Every generated struct with properties, and every choice with a discriminator, has this type under the name `CodingKeys`, with
-/// a static member for each key:
+/// Every generated struct with properties, and every choice with a discriminator, has this type under the name
+/// `CodingKeys`, with a static member for each key:
 ///
 /// ```swift
 /// public typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
@@ -11,8 +11,9 @@ public import StreamingJSON
 /// // Components.Schemas.Cat.CodingKeys(rawValue: "wings") == nil
 /// ```
 ///
-/// It is one type for all of them because an enumeration for each was measured to be a sixth of what generated types cost the
-/// compiler. The compiler does not see that a `switch` over the keys names all of them, so that it needs a `default`.
+/// It is one type for all of them because an enumeration for each was measured to be a sixth of what generated types
+/// cost the compiler. The compiler does not see that a `switch` over the keys names all of them, so that it needs a
+/// `default`.
 @frozen
 public struct PropertyKey<Owner: JSONReadable>: CodingKey, RawRepresentable, Hashable {
     /// The key as it stands in JSON.

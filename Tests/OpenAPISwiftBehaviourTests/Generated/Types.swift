@@ -662,7 +662,7 @@ enum Servers {
     }
 }
 
-/// What the document names for use in several places.
+/// What the document names for use by several operations.
 enum Components {
     /// Types from `#/components/schemas`.
     enum Schemas {}

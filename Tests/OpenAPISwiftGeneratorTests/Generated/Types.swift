@@ -144,7 +144,7 @@ public enum Servers {
     }
 }
 
-/// What the document names for use in several places.
+/// What the document names for use by several operations.
 public enum Components {
     /// Types from `#/components/schemas`.
     public enum Schemas {}

@@ -71,7 +71,7 @@ extension APIProtocol {
 /// The servers that the document names.
 package enum Servers {}
 
-/// What the document names for use in several places.
+/// What the document names for use by several operations.
 package enum Components {
     /// Types from `#/components/schemas`.
     package enum Schemas {}

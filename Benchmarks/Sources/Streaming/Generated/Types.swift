@@ -64,7 +64,7 @@ extension APIProtocol {
 /// The servers that the document names.
 enum Servers {}
 
-/// What the document names for use in several places.
+/// What the document names for use by several operations.
 enum Components {
     /// Types from `#/components/schemas`.
     enum Schemas {}
