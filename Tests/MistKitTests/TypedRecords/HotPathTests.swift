@@ -12,12 +12,21 @@ struct HotPathTests {
 
         var text: String
 
+        static var fieldType: FieldType { .string }
+        var fieldValue: FieldValue { .string(text) }
+
         init(fieldValue: FieldValue) throws(FieldError) {
             text = try String(fieldValue: fieldValue)
-            Self.stack.withLock { $0 = Thread.callStackSymbols }
         }
 
-        var fieldValue: FieldValue { .string(text) }
+        private init(text: String) {
+            self.text = text
+        }
+
+        static func readField(from reader: inout FieldReader) throws(FieldError) -> Traced? {
+            stack.withLock { $0 = Thread.callStackSymbols }
+            return try reader.value(String.self).map(Traced.init(text:))
+        }
     }
 
     private struct TracedNote: CloudKitRecord {
