@@ -64,7 +64,7 @@ extension RequestContext {
     }
 
     /// Registers a push token (`tokens/register`): one of ``createDeviceToken(apnsEnvironment:clientID:)``, or one
-    /// that a device got from Apple's push service, whose pushes ``takePushes(forDeviceToken:)`` gives.
+    /// that a device got from Apple's push service, whose pushes ``CloudKitEmulator/takePushes(forDeviceToken:)`` gives.
     ///
     /// - Returns: The token, and where to wait for its pushes: the same each time. A token of Apple's push service has a courier, too.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a
