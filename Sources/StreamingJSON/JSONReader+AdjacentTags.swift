@@ -1,5 +1,6 @@
-// Help for values whose type stands behind them, in the shape `{"value": X, "type": "T"}`. This is where pages of
-// records spend their time, so the usual shape is read in one go.
+// Adjacently tagged values: objects that hold a value and then its type, `{"value": X, "type": "T"}`. The names of both keys and of the
+// types are the caller's. A reader without this steps over the value, reads the type, and goes back to the value; here the usual shape is
+// read in one pass.
 
 extension JSONReader {
     /// A value that has been stepped over, with what was found on the way.
@@ -28,29 +29,28 @@ extension JSONReader {
         }
     }
 
-    /// A value and the place of its type in a table.
+    /// A value and the index of its type in a table.
     package struct Tagged {
         /// The value, stepped over.
         package var token: Token
-        /// Where the value stands.
+        /// Where the value begins.
         package var position: Position
-        /// The place of the type in the table; `nil` when the reader is still in front of the value.
+        /// The index of the type in the table; `nil` when the reader is still in front of the value.
         package var tag: Int?
-        /// The place of the value's first key in the table of first keys, while the reader is in front of it.
+        /// The index of the value's first key in the table of first keys, while the reader is in front of it.
         package var firstKey: Int
     }
 
     /// Reads an object that consists of a value and its type, in this order.
     ///
-    /// When the value is an object whose first key is in a table, reading stops in front of it: the key is as good as
-    /// the type, and the value need not be stepped over first. ``endTagged(_:_:)`` then reads the rest.
+    /// When the value is an object whose first key is in a table, reading stops in front of it: the key says as much as the type,
+    /// and the value is not stepped over first. ``endTagged(_:_:)`` then reads the rest.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
     ///   - firstKeys: The keys that tell the type of an object.
-    /// - Returns: `nil`, and the reader is where it was, when the object is of another shape or the type is not in the
-    ///   table.
+    /// - Returns: `nil`, and the reader is where it was, when the object is of another shape or the type is not in the table.
     /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
     package mutating func readTagged(
         _ keys: JSONKeys,
@@ -76,12 +76,12 @@ extension JSONReader {
         return nil
     }
 
-    /// Reads the type that stands behind a value, and the end of their object.
+    /// Reads the type behind a value, and the end of their object.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
-    /// - Returns: The place of the type in the table; `nil` when the object goes on in another way.
+    /// - Returns: The index of the type in the table; `nil` when the object goes on in another way.
     /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
     @inline(__always)
     package mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys) throws(JSONError) -> Int? {
@@ -96,14 +96,14 @@ extension JSONReader {
         return tag
     }
 
-    /// How an object of a value and its type is spelled where there is no white space in it, as services send it.
+    /// The text of an object around a value and its type where it has no white space, as services send it.
     package struct TaggedSpelling: Sendable {
         let start: StaticString
         let end: StaticString
 
         /// - Parameters:
-        ///   - start: What stands before the value, such as `{"value":`; at least eight bytes.
-        ///   - end: What stands behind it, such as `,"type":"STRING"}`; at least eight bytes.
+        ///   - start: The text before the value, such as `{"value":`; at least eight bytes.
+        ///   - end: The text behind it, such as `,"type":"STRING"}`; at least eight bytes.
         package init(_ start: StaticString, _ end: StaticString) {
             self.start = start
             self.end = end
@@ -112,8 +112,7 @@ extension JSONReader {
 
     /// Enters an object of a value and its type, up to the value. ``endTagged(_:_:as:spelled:)`` reads the rest.
     ///
-    /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a
-    /// table.
+    /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a table.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
@@ -132,15 +131,14 @@ extension JSONReader {
         skip(ASCII.leftBrace) && skipString(keys.table.entries) && skip(ASCII.colon)
     }
 
-    /// Reads the type that stands behind a value, and the end of their object.
+    /// Reads the type behind a value, and the end of their object.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
-    ///   - tag: The place of the type that there should be.
+    ///   - tag: The index of the type that is expected.
     ///   - spelling: How the object is most likely spelled.
-    /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front
-    ///   of the object.
+    /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front of the object.
     @inline(__always)
     package mutating func endTagged(
         _ keys: JSONKeys,
@@ -164,10 +162,10 @@ extension JSONReader {
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
-    ///   - tag: The place of the type that there should be.
+    ///   - tag: The index of the type that is expected.
     ///   - spelling: How the object is most likely spelled.
     /// - Returns: The string; `nil`, with the reader where it was, for an object of another shape or type.
-    /// - Throws: A ``JSONError`` where the string is none.
+    /// - Throws: A ``JSONError`` where the string is not valid.
     package mutating func readTaggedText(
         _ keys: JSONKeys,
         _ tags: JSONKeys,
@@ -191,10 +189,10 @@ extension JSONReader {
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
-    ///   - tag: The place of the type that there should be.
+    ///   - tag: The index of the type that is expected.
     ///   - spelling: How the object is most likely spelled.
     /// - Returns: The number; `nil`, with the reader where it was, for an object of another shape or type.
-    /// - Throws: A ``JSONError`` where the number is none.
+    /// - Throws: A ``JSONError`` where the number is not valid.
     package mutating func readTaggedNumber(
         _ keys: JSONKeys,
         _ tags: JSONKeys,
@@ -249,7 +247,7 @@ extension JSONReader {
         return true
     }
 
-    /// The place in a table of the first key of the object that comes next.
+    /// The index in a table of the first key of the object that comes next.
     private mutating func firstKey(in keys: JSONKeys) -> Int? {
         let brace = cursor
         defer { cursor = brace }
@@ -260,82 +258,5 @@ extension JSONReader {
             return index
         }
         return nil
-    }
-}
-
-/// Objects made before from the same input, found again by comparing bytes.
-struct RepeatedObjects {
-    struct Slot {
-        var start: Bytes
-        var count: Int
-        var remainingDepth: Int
-        var object: AnyObject
-    }
-
-    private var slots: [Slot] = []
-    private var oldest = 0
-
-    /// The object that was made from the very bytes that come next.
-    func first<Object: AnyObject>(at cursor: Bytes, end: Bytes, remainingDepth: Int) -> (Object, count: Int)? {
-        for slot in slots where slot.count <= end - cursor && slot.remainingDepth <= remainingDepth {
-            if Self.isEqual(slot.start, cursor, count: slot.count), let object = slot.object as? Object {
-                return (object, slot.count)
-            }
-        }
-        return nil
-    }
-
-    mutating func insert(_ slot: Slot) {
-        if slots.count < 4 {
-            slots.append(slot)
-        } else {
-            slots[oldest] = slot
-            oldest = (oldest + 1) & 3
-        }
-    }
-
-    @inline(__always)
-    private static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
-        var offset = 0
-        while count - offset >= 8 {
-            guard (left + offset).word == (right + offset).word else { return false }
-            offset += 8
-        }
-        while offset < count {
-            guard left[offset] == right[offset] else { return false }
-            offset += 1
-        }
-        return true
-    }
-}
-
-extension JSONReader {
-    /// Reads a value that is likely to come again byte for byte in the same input, such as the zone of a page's
-    /// records.
-    ///
-    /// Only objects and arrays are kept.
-    ///
-    /// - Parameter make: Reads the value when it has not come before.
-    /// - Returns: The object that `make` gave, now or the last time.
-    /// - Throws: What `make` throws.
-    package mutating func readRepeated<Object: AnyObject>(
-        _ make: (inout JSONReader) throws(JSONError) -> Object
-    ) throws(JSONError) -> Object {
-        skipWhitespace()
-        // A number could go on behind bytes that are equal.
-        guard cursor < end, cursor.pointee == ASCII.leftBrace || cursor.pointee == ASCII.leftBracket else {
-            return try make(&self)
-        }
-        let found: (Object, count: Int)? = repeatedObjects.first(at: cursor, end: end, remainingDepth: remainingDepth)
-        if let (object, count) = found {
-            cursor += count
-            return object
-        }
-        let first = cursor
-        let object = try make(&self)
-        repeatedObjects.insert(
-            RepeatedObjects.Slot(start: first, count: cursor - first, remainingDepth: remainingDepth, object: object)
-        )
-        return object
     }
 }
