@@ -182,7 +182,7 @@ let package = Package(
         ),
         // What both plugins share, a folder that is linked into each of them.
         .testTarget(name: "OpenAPISwiftPluginTests", dependencies: ["OpenAPISwiftGenerator"]),
-        .target(name: "CloudKitModel", dependencies: ["StreamingJSON"]),
+        .target(name: "CloudKitModel", dependencies: ["OpenAPISwiftRuntime", "StreamingJSON"]),
         .target(
             name: "CloudKitWebServices",
             dependencies: [

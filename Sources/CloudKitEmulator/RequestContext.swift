@@ -65,7 +65,7 @@ public struct RequestContext: Sendable {
         /// The caller reads them: records have their fields.
         case values
         /// They are only written as JSON. A record that is wanted as it is stored is not parsed: it has no fields, and its content is
-        /// `Record.spelledContent`.
+        /// `Record.encodedContent`.
         case written
     }
 

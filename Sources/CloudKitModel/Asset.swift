@@ -43,29 +43,22 @@ public struct Asset: Hashable, Sendable {
 }
 
 extension Asset: JSONBackedCodable {
-    private static let keys = JSONKeys(
-        "fileChecksum",
-        "size",
-        "wrappingKey",
-        "referenceChecksum",
-        "downloadURL",
-        "receipt"
-    )
+    private enum Key: String, NounKey { case fileChecksum, size, wrappingKey, referenceChecksum, downloadURL, receipt }
+    private static let keys = NounKeys<Key>()
 
     /// Reads an asset dictionary.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
         let keys = Self.keys
-        while let key = try reader.nextKey(in: keys) {
+        while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
-            case 0: fileChecksum = try otherKeys.read(key, from: &reader)
-            case 1: size = try otherKeys.read(key, from: &reader)
-            case 2: wrappingKey = try otherKeys.read(key, from: &reader)
-            case 3: referenceChecksum = try otherKeys.read(key, from: &reader)
-            case 4: downloadURL = try otherKeys.read(key, from: &reader)
-            case 5: receipt = try otherKeys.read(key, from: &reader)
-            default: try otherKeys.keep(from: &reader)
+            case .fileChecksum: fileChecksum = try otherKeys.read(key, from: &reader)
+            case .size: size = try otherKeys.read(key, from: &reader)
+            case .wrappingKey: wrappingKey = try otherKeys.read(key, from: &reader)
+            case .referenceChecksum: referenceChecksum = try otherKeys.read(key, from: &reader)
+            case .downloadURL: downloadURL = try otherKeys.read(key, from: &reader)
+            case .receipt: receipt = try otherKeys.read(key, from: &reader)
             }
         }
     }
@@ -73,13 +66,13 @@ extension Asset: JSONBackedCodable {
     /// Writes the parts that are there.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        otherKeys.write(0, "fileChecksum", fileChecksum, to: &writer)
-        otherKeys.write(1, "size", size, to: &writer)
-        otherKeys.write(2, "wrappingKey", wrappingKey, to: &writer)
-        otherKeys.write(3, "referenceChecksum", referenceChecksum, to: &writer)
-        otherKeys.write(4, "downloadURL", downloadURL, to: &writer)
-        otherKeys.write(5, "receipt", receipt, to: &writer)
-        otherKeys.writeMembers(to: &writer)
+        otherKeys.write("fileChecksum", fileChecksum, to: &writer)
+        otherKeys.write("size", size, to: &writer)
+        otherKeys.write("wrappingKey", wrappingKey, to: &writer)
+        otherKeys.write("referenceChecksum", referenceChecksum, to: &writer)
+        otherKeys.write("downloadURL", downloadURL, to: &writer)
+        otherKeys.write("receipt", receipt, to: &writer)
+        writer.writeMembers(otherKeys)
         writer.endObject()
     }
 }

@@ -140,7 +140,7 @@ extension FieldValue: JSONBackedCodable {
             writer.write(true)
             writer.endObject()
         default:
-            // What stands around the value is written in one piece where there is no white space in it.
+            // The text around the value is written in one piece where there is no white space in it.
             if let end = compactEnd, writer.beginCompactObject(#"{"value":"#) {
                 writeValue(to: &writer)
                 writer.endCompactObject(end)
@@ -282,7 +282,7 @@ extension FieldValue {
         }
     }
 
-    /// The value that stands at `position` beside the type `tag`; `nil` when it does not look like that.
+    /// The value at `position`, whose type is `tag`; `nil` when it is not of that type.
     ///
     /// `isExact` becomes false when writing the value would not give what was read.
     private static func value(
@@ -336,7 +336,7 @@ extension FieldValue {
         return nullOnly(token, tag, isExact: &isExact)
     }
 
-    /// A null, which may stand beside any type.
+    /// A null, which any type may have.
     private static func nullOnly(_ token: JSONReader.Token, _ tag: Tag, isExact: inout Bool) -> FieldValue? {
         guard case .other(.null) = token else { return nil }
         isExact = false
@@ -380,7 +380,7 @@ extension FieldValue {
             return value
         case .string(let text):
             isExact = false
-            // "nan" and "inf" are numbers for Swift, and none for the service.
+            // "nan" and "inf" are numbers for Swift, but not for the service.
             return Double(reader.string(of: text)).flatMap { $0.isFinite ? $0 : nil }
         default:
             return nil
@@ -463,7 +463,7 @@ extension FieldValue {
         return elements
     }
 
-    /// The value of what stands without a type, as the service takes it: strings, whole and other numbers, objects and lists
+    /// The value of JSON without a type, as the service takes it: strings, whole and other numbers, objects and lists
     /// by what they hold. An integer literal is an `INT64` (observed), truth values are stored as 0 and 1.
     private static func untagged(
         _ token: JSONReader.Token,

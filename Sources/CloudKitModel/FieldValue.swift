@@ -19,7 +19,7 @@ public import StreamingJSON
 /// ```
 ///
 /// Every value is written with its type, since the service infers only strings and whole numbers. What is read in another
-/// form than it would be written in (an untagged value, a type of Apple's own, numbers as strings, a key nobody knows)
+/// form than it would be written in (an untagged value, a type of Apple's own, numbers as strings, an unknown key)
 /// becomes ``verbatim(_:)``: it is typed as far as it can be, and written as it came. So no field ever fails to read.
 ///
 /// ## Topics
@@ -45,7 +45,7 @@ public enum FieldValue: Hashable, Sendable {
     indirect case reference(Reference)
     /// A file, `ASSETID`.
     indirect case asset(Asset)
-    /// A place on Earth, `LOCATION`.
+    /// A location on Earth, `LOCATION`.
     indirect case location(Location)
     /// Strings, `STRING_LIST`.
     case stringList([String])
@@ -61,7 +61,7 @@ public enum FieldValue: Hashable, Sendable {
     case referenceList([Reference])
     /// Files, `ASSETID_LIST`.
     case assetList([Asset])
-    /// Places, `LOCATION_LIST`.
+    /// Locations, `LOCATION_LIST`.
     case locationList([Location])
     /// No value, which clears the field when it is written: `{"value":null}`.
     case null
@@ -76,7 +76,7 @@ public enum FieldValue: Hashable, Sendable {
     public struct Verbatim: Hashable, Sendable {
         /// What the value means; never ``FieldValue/verbatim(_:)``.
         public let value: FieldValue
-        /// The type that stood beside it, or `nil` when there was none.
+        /// The type that came with it; `nil` when it came without a type.
         public let type: FieldType?
         /// The whole field dictionary, `{"value":…,"type":…}`.
         public let json: JSONRawValue
@@ -109,7 +109,7 @@ extension FieldValue {
     public static func list(_ values: [Reference]) -> FieldValue { .referenceList(values) }
     /// A list of files, `ASSETID_LIST`.
     public static func list(_ values: [Asset]) -> FieldValue { .assetList(values) }
-    /// A list of places, `LOCATION_LIST`.
+    /// A list of locations, `LOCATION_LIST`.
     public static func list(_ values: [Location]) -> FieldValue { .locationList(values) }
 }
 
@@ -157,7 +157,7 @@ extension FieldValue {
     /// Whether the value is null.
     public var isNull: Bool { plain == .null }
 
-    /// The type that stands beside the value on the wire; `nil` for nulls and for values that came without one.
+    /// The type of the value on the wire; `nil` for nulls and for values that came without one.
     public var type: FieldType? {
         switch self {
         case .string: return .string
@@ -227,7 +227,7 @@ extension FieldValue {
         if case .asset(let value) = plain { value } else { nil }
     }
 
-    /// The place of a `LOCATION`.
+    /// The location of a `LOCATION`.
     public var locationValue: Location? {
         if case .location(let value) = plain { value } else { nil }
     }
@@ -267,7 +267,7 @@ extension FieldValue {
         if case .assetList(let values) = plain { values } else { emptyList() }
     }
 
-    /// The places of a `LOCATION_LIST`.
+    /// The locations of a `LOCATION_LIST`.
     public var locationListValue: [Location]? {
         if case .locationList(let values) = plain { values } else { emptyList() }
     }

@@ -6,7 +6,7 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-/// A place on Earth.
+/// A location on Earth.
 ///
 /// ```swift
 /// Location(latitude: 59.9, longitude: 10.7)
@@ -17,7 +17,7 @@ public struct Location: Hashable, Sendable {
     public var latitude: Double
     /// Degrees east of Greenwich.
     public var longitude: Double
-    /// Metres by which the place may be wrong.
+    /// Metres by which latitude and longitude may be wrong.
     public var horizontalAccuracy: Double?
     /// Metres by which the altitude may be wrong.
     public var verticalAccuracy: Double?
@@ -27,7 +27,7 @@ public struct Location: Hashable, Sendable {
     public var speed: Double?
     /// Degrees, clockwise from north.
     public var course: Double?
-    /// When the place was measured; whole milliseconds on the wire.
+    /// When the location was measured; whole milliseconds on the wire.
     public var timestamp: Date? {
         get { time?.date }
         set { time = newValue.map(WireDate.init) }
@@ -59,16 +59,10 @@ public struct Location: Hashable, Sendable {
 }
 
 extension Location: JSONBackedCodable {
-    private static let keys = JSONKeys(
-        "latitude",
-        "longitude",
-        "horizontalAccuracy",
-        "verticalAccuracy",
-        "altitude",
-        "speed",
-        "course",
-        "timestamp"
-    )
+    private enum Key: String, NounKey {
+        case latitude, longitude, horizontalAccuracy, verticalAccuracy, altitude, speed, course, timestamp
+    }
+    private static let keys = NounKeys<Key>()
 
     /// Reads a location; `latitude` and `longitude` are needed.
     public init(json reader: inout JSONReader) throws(JSONError) {
@@ -80,17 +74,16 @@ extension Location: JSONBackedCodable {
     private mutating func readMembers(json reader: inout JSONReader) throws(JSONError) {
         try reader.beginObject()
         let keys = Self.keys
-        while let key = try reader.nextKey(in: keys) {
+        while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
-            case 0: latitude = try reader.readDouble()
-            case 1: longitude = try reader.readDouble()
-            case 2: horizontalAccuracy = try otherKeys.read(key, from: &reader)
-            case 3: verticalAccuracy = try otherKeys.read(key, from: &reader)
-            case 4: altitude = try otherKeys.read(key, from: &reader)
-            case 5: speed = try otherKeys.read(key, from: &reader)
-            case 6: course = try otherKeys.read(key, from: &reader)
-            case 7: time = try otherKeys.read(key, from: &reader)
-            default: try otherKeys.keep(from: &reader)
+            case .latitude: latitude = try reader.readDouble()
+            case .longitude: longitude = try reader.readDouble()
+            case .horizontalAccuracy: horizontalAccuracy = try otherKeys.read(key, from: &reader)
+            case .verticalAccuracy: verticalAccuracy = try otherKeys.read(key, from: &reader)
+            case .altitude: altitude = try otherKeys.read(key, from: &reader)
+            case .speed: speed = try otherKeys.read(key, from: &reader)
+            case .course: course = try otherKeys.read(key, from: &reader)
+            case .timestamp: time = try otherKeys.read(key, from: &reader)
             }
         }
         guard !latitude.isNaN, !longitude.isNaN else {
@@ -105,13 +98,13 @@ extension Location: JSONBackedCodable {
         writer.write(latitude)
         writer.key("longitude")
         writer.write(longitude)
-        otherKeys.write(2, "horizontalAccuracy", horizontalAccuracy, to: &writer)
-        otherKeys.write(3, "verticalAccuracy", verticalAccuracy, to: &writer)
-        otherKeys.write(4, "altitude", altitude, to: &writer)
-        otherKeys.write(5, "speed", speed, to: &writer)
-        otherKeys.write(6, "course", course, to: &writer)
-        otherKeys.write(7, "timestamp", time, to: &writer)
-        otherKeys.writeMembers(to: &writer)
+        otherKeys.write("horizontalAccuracy", horizontalAccuracy, to: &writer)
+        otherKeys.write("verticalAccuracy", verticalAccuracy, to: &writer)
+        otherKeys.write("altitude", altitude, to: &writer)
+        otherKeys.write("speed", speed, to: &writer)
+        otherKeys.write("course", course, to: &writer)
+        otherKeys.write("timestamp", time, to: &writer)
+        writer.writeMembers(otherKeys)
         writer.endObject()
     }
 }

@@ -36,7 +36,7 @@ public import StreamingJSON
 /// - ``shortGUID``
 /// - ``participants``
 public struct Record: Hashable, Sendable {
-    /// Who touched a record, when and with what.
+    /// When a record was created or changed, by which user and on which device.
     public struct Stamp: Hashable, Sendable {
         /// When; whole milliseconds on the wire.
         public var timestamp: Date {
@@ -83,7 +83,7 @@ public struct Record: Hashable, Sendable {
     public var pluginFields: Fields?
     private var deleted: Bool?
     private var sharing: Box<Sharing>?
-    private var hadFields = WireNote(false)
+    private var hadFields = ExcludedFromEquality(false)
 
     /// The value of a field; `nil` when the record does not have it. Assigning `nil` removes the field from this value and
     /// leaves it alone at the service; assign ``FieldValue/null`` to clear it there.
@@ -149,7 +149,7 @@ extension Record {
         var participants: [Participant]?
         var owner: Participant?
         var currentUserParticipant: Participant?
-        var spelledContent: JSONRawValue?
+        var encodedContent: JSONRawValue?
     }
 
     fileprivate var parts: Sharing {
@@ -212,17 +212,16 @@ extension Record {
     }
 }
 
-// MARK: Spelled content
+// MARK: Encoded content
 
 extension Record {
-    /// Fields, and what else a record holds beside what the service keeps about it, as an object that is JSON already.
+    /// The fields and the sharing members of a record as one object that is already JSON.
     ///
-    /// A record with it is there to be written and not to be looked at: ``fields`` is empty, and what the object has stands nowhere else.
-    /// All that is about sharing is the object's; other values of it are not written.
-    /// Who passes records on from a storage need not take them apart for that.
-    package var spelledContent: JSONRawValue? {
-        get { sharing?.value.spelledContent }
-        set { parts.spelledContent = newValue }
+    /// It is for code that forwards records from a storage and does not need their values. Such a record can only be written: ``fields`` and
+    /// the properties of sharing are empty, and are not written beside the object.
+    package var encodedContent: JSONRawValue? {
+        get { sharing?.value.encodedContent }
+        set { parts.encodedContent = newValue }
     }
 }
 
@@ -230,28 +229,12 @@ extension Record {
 
 extension Record: JSONBackedCodable {
     // In the order of recorded replies, which is the order that is found quickest.
-    private static let keys = JSONKeys(
-        "recordName",
-        "recordType",
-        "fields",
-        "pluginFields",
-        "recordChangeTag",
-        "created",
-        "modified",
-        "deleted",
-        "zoneID",
-        "parent",
-        "share",
-        "shortGUID",
-        "createShortGUID",
-        "forRecord",
-        "publicPermission",
-        "participants",
-        "owner",
-        "currentUserParticipant",
-        "serverErrorCode",
-        "extensionErrorCode"
-    )
+    private enum Key: String, NounKey {
+        case recordName, recordType, fields, pluginFields, recordChangeTag, created, modified, deleted, zoneID
+        case parent, share, shortGUID, createShortGUID, forRecord, publicPermission, participants, owner
+        case currentUserParticipant, serverErrorCode, extensionErrorCode
+    }
+    private static let keys = NounKeys<Key>()
 
     /// Reads a record dictionary.
     public init(json reader: inout JSONReader) throws(JSONError) {
@@ -259,8 +242,7 @@ extension Record: JSONBackedCodable {
         self = try Self.read(json: &reader, stops: false, isError: &isError)
     }
 
-    /// Reads a record dictionary; with `stops` it ends in its midst, `isError` set, when it turns out to be an error
-    /// dictionary.
+    /// Reads a record dictionary; with `stops` it returns early, with `isError` set, when it is an error dictionary.
     fileprivate static func read(
         json reader: inout JSONReader,
         stops: Bool,
@@ -278,7 +260,7 @@ extension Record: JSONBackedCodable {
     ///
     /// - Parameters:
     ///   - reader: In front of the dictionary.
-    ///   - stops: Whether to end in the dictionary's midst when it turns out to be an error's.
+    ///   - stops: Whether to return early when it is an error dictionary.
     ///   - isError: Set then.
     ///   - readFields: Reads the object of the fields, in front of which the reader is, and gives those to keep here.
     /// - Throws: What the closure throws, and ``JSONError`` where the dictionary is not a record's.
@@ -291,52 +273,48 @@ extension Record: JSONBackedCodable {
     ) throws(JSONError) {
         try reader.beginObject()
         let keys = Self.keys
-        while let key = try reader.nextKey(in: keys) {
+        while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
-            case 0: recordName = try otherKeys.read(key, from: &reader)
-            case 1: recordType = try otherKeys.readRepeated(key, from: &reader)
-            case 2:
-                if try reader.readNullIfPresent() {
-                    otherKeys.noteNull(key)
-                } else {
+            case .recordName: recordName = try otherKeys.read(key, from: &reader)
+            case .recordType: recordType = try otherKeys.readRepeated(key, from: &reader)
+            case .fields:
+                if try !otherKeys.readNull(key, from: &reader) {
                     fields = try readFields(&reader)
                     hadFields.value = true
                 }
-            case 3: pluginFields = try otherKeys.read(key, from: &reader)
-            case 4: recordChangeTag = try otherKeys.read(key, from: &reader)
-            case 5: created = try readStamp(key, from: &reader)
-            case 6: modified = try readStamp(key, from: &reader)
-            case 7: deleted = try otherKeys.read(key, from: &reader)
-            case 8: zone = try otherKeys.readBox(key, from: &reader)
-            case 9: parent = try otherKeys.read(key, from: &reader)
-            case 10: share = try otherKeys.read(key, from: &reader)
-            case 11: shortGUID = try otherKeys.read(key, from: &reader)
-            case 12: createShortGUID = try otherKeys.read(key, from: &reader)
-            case 13: forRecord = try otherKeys.read(key, from: &reader)
-            case 14: publicPermission = try otherKeys.read(key, from: &reader)
-            case 15: participants = try otherKeys.read(key, from: &reader)
-            case 16: owner = try otherKeys.read(key, from: &reader)
-            case 17: currentUserParticipant = try otherKeys.read(key, from: &reader)
-            case 18, 19:
+            case .pluginFields: pluginFields = try otherKeys.read(key, from: &reader)
+            case .recordChangeTag: recordChangeTag = try otherKeys.read(key, from: &reader)
+            case .created: created = try readStamp(key, from: &reader)
+            case .modified: modified = try readStamp(key, from: &reader)
+            case .deleted: deleted = try otherKeys.read(key, from: &reader)
+            case .zoneID: zone = try otherKeys.readBox(key, from: &reader)
+            case .parent: parent = try otherKeys.read(key, from: &reader)
+            case .share: share = try otherKeys.read(key, from: &reader)
+            case .shortGUID: shortGUID = try otherKeys.read(key, from: &reader)
+            case .createShortGUID: createShortGUID = try otherKeys.read(key, from: &reader)
+            case .forRecord: forRecord = try otherKeys.read(key, from: &reader)
+            case .publicPermission: publicPermission = try otherKeys.read(key, from: &reader)
+            case .participants: participants = try otherKeys.read(key, from: &reader)
+            case .owner: owner = try otherKeys.read(key, from: &reader)
+            case .currentUserParticipant: currentUserParticipant = try otherKeys.read(key, from: &reader)
+            case .serverErrorCode, .extensionErrorCode:
                 if stops, try reader.peekKind() != .null {
                     isError = true
                     return
                 }
-                try otherKeys.keep(from: &reader)
-            default:
-                try otherKeys.keep(from: &reader)
+                try otherKeys.keep(key, from: &reader)
             }
         }
     }
 
     /// Reads a stamp; one without a timestamp is kept among the other keys.
-    private mutating func readStamp(_ key: Int, from reader: inout JSONReader) throws(JSONError) -> Stamp? {
+    private mutating func readStamp(_ key: Key, from reader: inout JSONReader) throws(JSONError) -> Stamp? {
         let start = reader.position
         do throws(JSONError) {
             return try otherKeys.read(key, from: &reader)
         } catch  where error.code == .missingKey {
             reader.rewind(to: start)
-            otherKeys[Self.keys[key]] = try reader.readRawValue()
+            try otherKeys.keep(key, from: &reader)
             return nil
         }
     }
@@ -344,49 +322,48 @@ extension Record: JSONBackedCodable {
     /// Writes the record dictionary. Empty fields are written only if the record was read with some.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
-        otherKeys.write(0, "recordName", recordName, to: &writer)
-        otherKeys.write(1, "recordType", recordType, to: &writer)
-        if let spelledContent {
-            writer.writeMembers(of: spelledContent)
+        otherKeys.write("recordName", recordName, to: &writer)
+        otherKeys.write("recordType", recordType, to: &writer)
+        if let encodedContent {
+            writer.writeMembers(of: encodedContent)
         } else {
-            otherKeys.write(2, "fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
+            otherKeys.write("fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
         }
-        otherKeys.write(3, "pluginFields", pluginFields, to: &writer)
-        otherKeys.write(4, "recordChangeTag", recordChangeTag, to: &writer)
-        otherKeys.write(5, "created", created, to: &writer)
-        otherKeys.write(6, "modified", modified, to: &writer)
-        otherKeys.write(7, "deleted", deleted, to: &writer)
-        otherKeys.write(8, "zoneID", zoneID, to: &writer)
-        if spelledContent == nil, sharing != nil || !otherKeys.isUnused {
+        otherKeys.write("pluginFields", pluginFields, to: &writer)
+        otherKeys.write("recordChangeTag", recordChangeTag, to: &writer)
+        otherKeys.write("created", created, to: &writer)
+        otherKeys.write("modified", modified, to: &writer)
+        otherKeys.write("deleted", deleted, to: &writer)
+        otherKeys.write("zoneID", zoneID, to: &writer)
+        if encodedContent == nil, sharing != nil || !otherKeys.isUnused {
             writeSharing(parts, to: &writer)
         }
-        otherKeys.writeMembers(to: &writer)
+        writer.writeMembers(otherKeys)
         writer.endObject()
     }
 
     private func writeSharing(_ parts: Sharing, to writer: inout JSONWriter) {
-        for (index, name, reference) in [(9, "parent", parts.parent), (10, "share", parts.share)]
-            as [(Int, StaticString, Reference?)]
-        {
+        for (name, reference) in [("parent", parts.parent), ("share", parts.share)] as [(StaticString, Reference?)] {
             if let reference {
                 writer.key(name)
                 reference.write(json: &writer, omittingNoAction: true)
             } else {
-                otherKeys.write(index, name, reference, to: &writer)
+                otherKeys.write(name, reference, to: &writer)
             }
         }
-        otherKeys.write(11, "shortGUID", parts.shortGUID, to: &writer)
-        otherKeys.write(12, "createShortGUID", parts.createShortGUID, to: &writer)
-        otherKeys.write(13, "forRecord", parts.forRecord, to: &writer)
-        otherKeys.write(14, "publicPermission", parts.publicPermission, to: &writer)
-        otherKeys.write(15, "participants", parts.participants, to: &writer)
-        otherKeys.write(16, "owner", parts.owner, to: &writer)
-        otherKeys.write(17, "currentUserParticipant", parts.currentUserParticipant, to: &writer)
+        otherKeys.write("shortGUID", parts.shortGUID, to: &writer)
+        otherKeys.write("createShortGUID", parts.createShortGUID, to: &writer)
+        otherKeys.write("forRecord", parts.forRecord, to: &writer)
+        otherKeys.write("publicPermission", parts.publicPermission, to: &writer)
+        otherKeys.write("participants", parts.participants, to: &writer)
+        otherKeys.write("owner", parts.owner, to: &writer)
+        otherKeys.write("currentUserParticipant", parts.currentUserParticipant, to: &writer)
     }
 }
 
 extension Record.Stamp: JSONBackedCodable {
-    private static let keys = JSONKeys("timestamp", "userRecordName", "deviceID")
+    private enum Key: String, NounKey { case timestamp, userRecordName, deviceID }
+    private static let keys = NounKeys<Key>()
 
     /// Reads a stamp; `timestamp` is needed.
     public init(json reader: inout JSONReader) throws(JSONError) {
@@ -396,12 +373,11 @@ extension Record.Stamp: JSONBackedCodable {
         var otherKeys = OtherKeys()
         try reader.beginObject()
         let keys = Self.keys
-        while let key = try reader.nextKey(in: keys) {
+        while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
-            case 0: time = try otherKeys.read(key, from: &reader)
-            case 1: userRecordName = try otherKeys.readRepeated(key, from: &reader)
-            case 2: deviceID = try otherKeys.readRepeated(key, from: &reader)
-            default: try otherKeys.keep(from: &reader)
+            case .timestamp: time = try otherKeys.read(key, from: &reader)
+            case .userRecordName: userRecordName = try otherKeys.readRepeated(key, from: &reader)
+            case .deviceID: deviceID = try otherKeys.readRepeated(key, from: &reader)
             }
         }
         guard let time else {
@@ -418,20 +394,20 @@ extension Record.Stamp: JSONBackedCodable {
         writer.beginObject()
         writer.key("timestamp")
         writer.write(time)
-        otherKeys.write(1, "userRecordName", userRecordName, to: &writer)
-        otherKeys.write(2, "deviceID", deviceID, to: &writer)
-        otherKeys.writeMembers(to: &writer)
+        otherKeys.write("userRecordName", userRecordName, to: &writer)
+        otherKeys.write("deviceID", deviceID, to: &writer)
+        writer.writeMembers(otherKeys)
         writer.endObject()
     }
 }
 
-/// One item of a batch of records: the record, or why there is none.
+/// One item of a batch of records: the record, or its error.
 ///
 /// An item is an error when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
 public enum RecordResult: Hashable, Sendable {
     /// The record.
     case record(Record)
-    /// The item's error; the others of the batch stand on their own.
+    /// The item's error; it says nothing of the other items of the batch.
     case failure(RecordError)
 
     /// The record; throws the item's error, a ``RecordError``.

@@ -7,24 +7,6 @@ public import StreamingJSON
 /// // {"recordName":"Mei Chen","action":"DELETE_SELF"}
 /// ```
 public struct Reference: Hashable, Sendable {
-    /// What the service does when the target of a reference is deleted.
-    public struct Action: OpenString {
-        /// The spelling on the wire.
-        public var rawValue: String
-
-        /// Makes the action spelled `rawValue`.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
-
-        /// `NONE`: nothing; the reference dangles.
-        public static let none: Action = "NONE"
-        /// `DELETE_SELF`: the referring record is deleted too. At most 750 records may refer to one target this way.
-        public static let deleteSelf: Action = "DELETE_SELF"
-        /// `VALIDATE`: the target must exist when the reference is saved, and cannot be deleted while it is referred to.
-        public static let validate: Action = "VALIDATE"
-    }
-
     /// The name of the record that is pointed to.
     public var recordName: String
     /// What happens when the target is deleted. Required in records, left out of ``Record/parent`` when it is `.none`.
@@ -37,7 +19,7 @@ public struct Reference: Hashable, Sendable {
     private var zone: Box<ZoneID>?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
-    private var hadNoAction = WireNote(false)
+    private var hadNoAction = ExcludedFromEquality(false)
 
     /// Makes a reference to the record `recordName`.
     public init(recordName: String, action: Action = .none, zoneID: ZoneID? = nil) {
@@ -48,7 +30,8 @@ public struct Reference: Hashable, Sendable {
 }
 
 extension Reference: JSONBackedCodable {
-    private static let keys = JSONKeys("recordName", "action", "zoneID")
+    private enum Key: String, NounKey { case recordName, action, zoneID }
+    private static let keys = NounKeys<Key>()
 
     /// Reads a reference; `action` may be absent, as it is in queries and parents.
     public init(json reader: inout JSONReader) throws(JSONError) {
@@ -58,12 +41,11 @@ extension Reference: JSONBackedCodable {
         var otherKeys = OtherKeys()
         try reader.beginObject()
         let keys = Self.keys
-        while let key = try reader.nextKey(in: keys) {
+        while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
-            case 0: recordName = try otherKeys.read(key, from: &reader)
-            case 1: action = try otherKeys.read(key, from: &reader)
-            case 2: zone = try otherKeys.readBox(key, from: &reader)
-            default: try otherKeys.keep(from: &reader)
+            case .recordName: recordName = try otherKeys.read(key, from: &reader)
+            case .action: action = try otherKeys.read(key, from: &reader)
+            case .zoneID: zone = try otherKeys.readBox(key, from: &reader)
             }
         }
         guard let recordName else {
@@ -86,9 +68,9 @@ extension Reference: JSONBackedCodable {
         writer.key("recordName")
         writer.write(recordName)
         let omits = action == .none && (omittingNoAction || hadNoAction.value)
-        otherKeys.write(1, "action", omits ? nil : action, to: &writer)
-        otherKeys.write(2, "zoneID", zoneID, to: &writer)
-        otherKeys.writeMembers(to: &writer)
+        otherKeys.write("action", omits ? nil : action, to: &writer)
+        otherKeys.write("zoneID", zoneID, to: &writer)
+        writer.writeMembers(otherKeys)
         writer.endObject()
     }
 }

@@ -66,7 +66,12 @@ public struct JSONKeys: Sendable {
         let slots: UnsafeMutablePointer<UInt16>
         let mask: Int
 
-        init(_ names: [StaticString]) {
+        convenience init(_ names: [StaticString]) {
+            self.init(names.map(Table.bytes))
+        }
+
+        /// - Parameter names: The bytes of the names, which are never freed.
+        init(_ names: [(start: Bytes, count: Int)]) {
             count = names.count
             entries = .allocate(capacity: max(names.count, 1))
             var size = 4
@@ -77,8 +82,7 @@ public struct JSONKeys: Sendable {
             slots.initialize(repeating: 0, count: size)
             mask = size - 1
             for (index, name) in names.enumerated() {
-                let bytes = Table.bytes(of: name)
-                let entry = Entry(start: bytes.start, count: bytes.count)
+                let entry = Entry(start: name.start, count: name.count)
                 (entries + index).initialize(to: entry)
                 var slot = JSONKeys.hash(entry.first, entry.last, entry.count) & mask
                 while slots[slot] != 0 {
@@ -93,8 +97,13 @@ public struct JSONKeys: Sendable {
             if name.hasPointerRepresentation {
                 return (name.utf8Start, name.utf8CodeUnitCount)
             }
-            let utf8 = Array(String(name.unicodeScalar).utf8)
-            let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: utf8.count)
+            return copy(of: String(name.unicodeScalar))
+        }
+
+        /// A string's bytes in memory that is never freed.
+        static func copy(of name: String) -> (start: Bytes, count: Int) {
+            let utf8 = Array(name.utf8)
+            let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: max(utf8.count, 1))
             copy.initialize(from: utf8, count: utf8.count)
             return (Bytes(copy), utf8.count)
         }
@@ -121,6 +130,13 @@ public struct JSONKeys: Sendable {
     /// - Parameter keys: The keys, as they are without escapes.
     package init(_ keys: [StaticString]) {
         table = Table(keys)
+    }
+
+    /// Makes a table of names that are made when the program runs. They are kept for as long as it runs.
+    ///
+    /// - Parameter keys: The keys, as they are without escapes.
+    package init(_ keys: [String]) {
+        table = Table(keys.map(Table.copy))
     }
 
     /// The number of keys.

@@ -127,7 +127,7 @@ struct ProtocolExamplesTests {
         #expect(push.content?.isPruned == true)
         #expect(push.content?.query?.databaseNumber == 1)
         #expect(push.content?.query?.fields == ["title": "x"])
-        var content = PushPayload.Content(zone: PushPayload.Change(subscriptionID: "s"))
+        var content = PushPayload.Content(version: 2, zone: PushPayload.Change(subscriptionID: "s"))
         #expect(!content.isPruned)
         content.isPruned = true
         #expect(
@@ -147,6 +147,7 @@ struct ProtocolExamplesTests {
     }
 
     @Test func allComparatorsAreDistinct() {
-        #expect(Set(QueryFilter.Comparator.all).count == 21)
+        #expect(Set(QueryFilter.Comparator.allCases).count == 21)
+        #expect(QueryFilter.Comparator.Known.allCases.map { .init($0) } == QueryFilter.Comparator.allCases)
     }
 }

@@ -104,7 +104,7 @@ struct QueryTests {
         ]
         for (filter, text) in cases { #expect(filter.description == #"{"fieldName":\#(text)}"#) }
         let comparators = Set(cases.map(\.0.queryFilter.comparator))
-        #expect(comparators == Set(QueryFilter.Comparator.all))
+        #expect(comparators == Set(QueryFilter.Comparator.allCases))
     }
 
     @Test func systemFieldsAreFields() {

@@ -236,6 +236,10 @@ struct SchemaSnippetTests {
                 public init(rawValue: Swift.String) {
                 self.rawValue = rawValue
                 }
+                /// Creates a value, whether the document lists it or not.
+                public init(stringLiteral value: Swift.String) {
+                self.rawValue = value
+                }
                 public static var a: Self {
                 Self(rawValue: "a")
                 }

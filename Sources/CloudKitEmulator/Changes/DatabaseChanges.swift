@@ -76,7 +76,7 @@ extension DatabaseContext {
                     Zone(
                         zoneID: zone.zoneID(in: self),
                         syncToken: syncToken(of: zone),
-                        isDeleted: zone.isDeleted ? true : nil
+                        deleted: zone.isDeleted ? true : nil
                     )
                 )
             },

@@ -180,9 +180,9 @@ struct RecordPresentation {
 
     /// The record of a reply.
     func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
-        if let spelled = spelledContent(of: row, schema: schema) {
+        if let spelled = encodedContent(of: row, schema: schema) {
             var record = Record(recordName: nil)
-            record.spelledContent = spelled
+            record.encodedContent = spelled
             stamp(&record, row, schema: schema)
             return record
         }
@@ -206,7 +206,7 @@ struct RecordPresentation {
     }
 
     /// The content as it is stored, where the reply has it so.
-    private func spelledContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
+    private func encodedContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
         guard form == .written, desiredKeys == nil, !numbersAsStrings, !schema.isTranslated(row.type) else {
             return nil
         }

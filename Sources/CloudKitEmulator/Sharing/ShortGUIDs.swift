@@ -20,7 +20,7 @@ extension RequestContext {
         try checkShortGUIDs(shortGUIDs)
         return try read { context in
             try shortGUIDs.map { shortGUID in
-                try itemResult(failure: { .failure(ShareError(shortGUID: shortGUID, response: $0)) }) {
+                try itemResult(failure: { .failure(ShareError(id: shortGUID, response: $0)) }) {
                     let share = try SharedRecord(shortGUID, in: context)
                     return .share(try context.description(of: share, asked: shortGUID))
                 }
@@ -43,7 +43,7 @@ extension RequestContext {
         let user = try signedInUser()
         return try inDatabase(.shared).write { context in
             try shortGUIDs.map { shortGUID in
-                try itemResult(failure: { .failure(ShareError(shortGUID: shortGUID, response: $0)) }) {
+                try itemResult(failure: { .failure(ShareError(id: shortGUID, response: $0)) }) {
                     try context.accept(try SharedRecord(shortGUID, in: context), as: user)
                     let accepted = try SharedRecord(shortGUID, in: context)
                     return .share(try context.description(of: accepted, asked: shortGUID))

@@ -111,7 +111,7 @@ extension DatabaseContext {
         try db.run("UPDATE zone SET deleted = 1 WHERE id = ?", [zone.id])
         try noteChange(of: zone)
         try fanout?.send([], schema: nil)
-        return Zone(zoneID: zone.zoneID(in: self), isDeleted: true)
+        return Zone(zoneID: zone.zoneID(in: self), deleted: true)
     }
 
     /// The zone dictionary of a reply. Custom zones take atomic batches; the default zone does not.

@@ -9,6 +9,11 @@ extension Components.Schemas {
     package typealias ContainerEnvironment = CloudKitModel.ContainerEnvironment
     /// The three databases of a user in a container. Evidence: archived reference, CloudKit JS.
     package typealias DatabaseScope = CloudKitModel.DatabaseScope
+    /// The service's code for what went wrong; the status that goes with it at the top level follows the code. Unknown codes must
+    /// be kept. Evidence: archived reference; UNIQUE_FIELD_ERROR and ZONE_BUSY: CloudKit JS, their status unconfirmed, 503 is
+    /// inferred for ZONE_BUSY. RETRY_LATER, CAS_OP_LOCK, CHANGE_TOKEN_EXPIRED, UNKNOWN_ITEM, INVALID_ARGUMENT,
+    /// INVALID_ARGUMENTS, LIMIT_EXCEEDED and PARTIAL_FAILURE appear in peer clients only (unconfirmed).
+    package typealias ServerErrorCode = CloudKitModel.ServerErrorCode
     /// The whole body of a failed request. Evidence: archived reference, observed live.
     package typealias ErrorResponse = CloudKitModel.ErrorResponse
     /// A failed item among records. It is told from a record by its code. Evidence: archived reference, observed
@@ -30,7 +35,7 @@ extension Components.Schemas {
     package typealias Record = CloudKitModel.Record
     /// When, by whom and on which device something happened to a record. Evidence: archived reference, recorded.
     package typealias Stamp = CloudKitModel.Record.Stamp
-    /// A record in one of its states. Evidence: archived reference.
+    /// A record in one of its states: what a new share is for. Both keys are needed. Evidence: archived reference.
     package typealias RecordVersion = CloudKitModel.RecordVersion
     /// The parts of a share's link. Evidence: recorded, peer clients.
     package struct StableURL: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -122,6 +127,11 @@ extension Components.Schemas {
     ///
     /// A field is cleared with `{"value": null}` (inferred).
     package typealias RecordOperation = CloudKitModel.RecordOperation
+    /// What to do with a record. Evidence: archived reference.
+    package typealias RecordOperationType = CloudKitModel.RecordOperation.OperationType
+    /// The type beside a field's value. Unknown types must be kept. FieldValue says which values each has. Evidence: archived
+    /// reference, recorded.
+    package typealias FieldType = CloudKitModel.FieldType
     /// The value of a field with its type. Replies practically always carry the type; requests may leave it out where
     /// it can be told from the JSON (strings, whole numbers, references, locations, assets). DOUBLE without a
     /// fraction, TIMESTAMP, BYTES, the lists of a filter and encrypted values must carry it. A cleared field comes
@@ -144,6 +154,8 @@ extension Components.Schemas {
     /// while it is pointed to; VALIDATING_REFERENCE_ERROR otherwise. NONE: the target may be missing. Evidence:
     /// archived reference.
     package typealias Reference = CloudKitModel.Reference
+    /// What the service does when the target of a reference is deleted. Evidence: archived reference.
+    package typealias ReferenceAction = CloudKitModel.Reference.Action
     /// A place on earth. Evidence: archived reference.
     package typealias Location = CloudKitModel.Location
     /// A file in a field. What an upload or a re-reference returned is saved as it is; a saved asset has a
@@ -173,6 +185,11 @@ extension Components.Schemas {
     /// A filter on a reference needs a reference as value; text gives `could not decode reference object` (observed
     /// live).
     package typealias QueryFilter = CloudKitModel.QueryFilter
+    /// How a field is compared with a value; QueryFilter says which types each compares. Unknown ones must be kept. Evidence:
+    /// CloudKit JS.
+    package typealias Comparator = CloudKitModel.QueryFilter.Comparator
+    /// A field that every record has. Evidence: archived reference.
+    package typealias SystemFieldName = CloudKitModel.SystemFieldName
     /// An order of the results. Evidence: archived reference.
     package typealias QuerySort = CloudKitModel.QuerySort
     /// The most items that a reply may hold: a whole number. CloudKit JS also sends one as text, as it was given to it. Evidence: archived reference, CloudKit JS.
@@ -1133,12 +1150,19 @@ extension Components.Schemas {
     /// Names a zone. In the shared database the owner must be named; without it the answer is `zoneID needs to have
     /// ownerRecordName field for calls to sharedb` (observed live). Evidence: archived reference, recorded.
     package typealias ZoneID = CloudKitModel.ZoneID
-    /// A zone. Evidence: archived reference, observed live.
+    /// The kind of a zone. Not all values are known, and those that are not must be kept. Evidence: recorded, and peer clients
+    /// for DEFAULT_ZONE.
+    package typealias ZoneType = CloudKitModel.ZoneType
+    /// A zone as the service describes it: `{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW…","atomic":true}`. Evidence:
+    /// archived reference, observed live.
     package typealias Zone = CloudKitModel.Zone
     /// A zone or its error. Evidence: archived reference.
     package typealias ZoneResult = CloudKitModel.ZoneResult
-    /// One change to one zone. Evidence: archived reference.
+    /// One operation of `zones/modify`: `{"operationType":"create","zone":{"zoneID":{"zoneName":"Notes"}}}`. Evidence: archived
+    /// reference.
     package typealias ZoneOperation = CloudKitModel.ZoneOperation
+    /// What to do with a zone. Evidence: archived reference.
+    package typealias ZoneOperationType = CloudKitModel.ZoneOperation.OperationType
     /// Evidence: archived reference, recorded.
     package struct ListZonesResponse: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The zones.
@@ -1535,126 +1559,29 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
-    /// The share behind a short identifier, or, when `serverErrorCode` is present, why it is not told. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
+    /// What stands behind a short identifier, or why it is not told, which `serverErrorCode` says. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
     package typealias ShortGUIDResult = CloudKitModel.ShareResult
-    /// A participant that the caller might be. Evidence: archived reference.
-    package struct PotentialMatch: StreamingJSON.JSONCodable, Swift.Sendable {
-        /// The participant.
-        package var participantId: Swift.String?
-        package var contactInformation: Components.Schemas.ContactInformation?
-        /// Creates a `PotentialMatch`.
-        package init(
-            participantId: Swift.String? = nil,
-            contactInformation: Components.Schemas.ContactInformation? = nil
-        ) {
-            self.participantId = participantId
-            self.contactInformation = contactInformation
-        }
-        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("participantId", "contactInformation")
-        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Swift.String? = nil
-            var v1: Components.Schemas.ContactInformation? = nil
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readString(optional: &v0)
-                case 1:
-                    reader.readMember(optional: &v1)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            self.participantId = v0
-            self.contactInformation = v1
-        }
-        package func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("contactInformation", value: self.contactInformation)
-            writer.member("participantId", string: self.participantId)
-            writer.endObject()
-        }
-    }
-    /// How a participant was invited. Evidence: archived reference.
-    package struct ContactInformation: StreamingJSON.JSONCodable, Swift.Sendable {
-        /// An email address.
-        package var emailAddress: Swift.String?
-        /// A phone number.
-        package var phoneNumber: Swift.String?
-        /// Creates a `ContactInformation`.
-        package init(emailAddress: Swift.String? = nil, phoneNumber: Swift.String? = nil) {
-            self.emailAddress = emailAddress
-            self.phoneNumber = phoneNumber
-        }
-        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("emailAddress", "phoneNumber")
-        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Swift.String? = nil
-            var v1: Swift.String? = nil
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readString(optional: &v0)
-                case 1:
-                    reader.readString(optional: &v1)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            self.emailAddress = v0
-            self.phoneNumber = v1
-        }
-        package func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("emailAddress", string: self.emailAddress)
-            writer.member("phoneNumber", string: self.phoneNumber)
-            writer.endObject()
-        }
-    }
-    /// Someone who takes part in a share. Evidence: archived reference, recorded.
+    /// A failed item among short identifiers. Evidence: archived reference.
+    package typealias ShareError = CloudKitModel.ShareError
+    /// What stands behind the short name of a share: the share, whose it is, and what the caller is to it. Replies of
+    /// `records/resolve` and `records/accept` hold one for each short name. Evidence: archived reference, recorded.
+    package typealias ShareMetadata = CloudKitModel.ShareMetadata
+    /// Where the caller finds the records of a share. Evidence: archived reference, recorded.
+    package typealias ShareScope = CloudKitModel.ShareMetadata.Scope
+    /// A participant of a share that the caller might be. Evidence: archived reference.
+    package typealias PotentialMatch = CloudKitModel.ShareMetadata.PotentialMatch
+    /// A person in a share: `{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED",
+    /// "userIdentity":{"lookupInfo":{"emailAddress":"guest@example.com"}}}`. Evidence: archived reference, recorded.
     package typealias Participant = CloudKitModel.Participant
+    /// The part that a person has in a share. Evidence: archived reference, CloudKit JS.
+    package typealias ParticipantType = CloudKitModel.Participant.ParticipantType
+    /// What has become of an invitation. Evidence: archived reference for INVITED, ACCEPTED, REMOVED and UNKNOWN; CloudKit JS for
+    /// PENDING, ACCEPTED and UNKNOWN.
+    package typealias AcceptanceStatus = CloudKitModel.Participant.AcceptanceStatus
+    /// What people may do with the records of a share. Evidence: archived reference.
+    package typealias SharePermission = CloudKitModel.SharePermission
     /// Opaque key material of a participant. Evidence: recorded.
-    package struct ProtectionInfo: StreamingJSON.JSONCodable, Swift.Sendable {
-        /// Base64.
-        package var bytes: Swift.String?
-        /// Names the state of the material.
-        package var pcsChangeTag: Swift.String?
-        /// Creates a `ProtectionInfo`.
-        package init(bytes: Swift.String? = nil, pcsChangeTag: Swift.String? = nil) {
-            self.bytes = bytes
-            self.pcsChangeTag = pcsChangeTag
-        }
-        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("bytes", "pcsChangeTag")
-        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Swift.String? = nil
-            var v1: Swift.String? = nil
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readString(optional: &v0)
-                case 1:
-                    reader.readString(optional: &v1)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            self.bytes = v0
-            self.pcsChangeTag = v1
-        }
-        package func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("bytes", string: self.bytes)
-            writer.member("pcsChangeTag", string: self.pcsChangeTag)
-            writer.endObject()
-        }
-    }
+    package typealias ProtectionInfo = CloudKitModel.Participant.ProtectionInfo
     /// Who a user is, as far as they let it be known. The record name is an underscore and 32 hexadecimal digits, different in each container. Evidence: archived reference, recorded; the difference: native framework.
     package typealias UserIdentity = CloudKitModel.UserIdentity
     /// The parts of a person's name. Evidence: archived reference.
@@ -2081,12 +2008,18 @@ extension Components.Schemas {
     }
     /// A standing request for pushes. Evidence: archived reference, CloudKit JS.
     package typealias Subscription = CloudKitModel.Subscription
+    /// What a subscription watches. Evidence: archived reference; CloudKit JS for database, the server's support unconfirmed.
+    package typealias SubscriptionType = CloudKitModel.Subscription.SubscriptionType
+    /// A change that makes a query subscription fire. Evidence: archived reference.
+    package typealias SubscriptionEvent = CloudKitModel.Subscription.Event
     /// What a push says. Evidence: archived reference. Web keys for newer options of the native framework (title, subtitle, category, further fields) are unconfirmed.
     package typealias NotificationInfo = CloudKitModel.NotificationInfo
     /// A subscription or its error. Evidence: archived reference.
     package typealias SubscriptionResult = CloudKitModel.SubscriptionResult
     /// One change to one subscription. Evidence: archived reference.
     package typealias SubscriptionOperation = CloudKitModel.SubscriptionOperation
+    /// What to do with a subscription. Evidence: archived reference; CloudKit JS uses create and delete only.
+    package typealias SubscriptionOperationType = CloudKitModel.SubscriptionOperation.OperationType
     /// A subscription to fetch. Evidence: archived reference.
     package struct SubscriptionLookup: StreamingJSON.JSONCodable, Swift.Sendable {
         /// The subscription's name.
@@ -2929,6 +2862,31 @@ extension Components.Schemas {
     package typealias PushContent = CloudKitModel.PushPayload.Content
     /// Where something changed. A query subscription has all keys, a zone subscription `dbs`, `zid`, `zoid` and `sid`, a database subscription `dbs` and `sid` and perhaps the zone. Evidence: CloudKit JS, peer clients.
     package typealias PushChange = CloudKitModel.PushPayload.Change
+    /// Any value. Evidence: peer clients.
+    package typealias AnyJSON = OpenAPISwiftRuntime.OpenAPIValueContainer
+    /// Fields of a record with their bare values. Evidence: peer clients.
+    package struct PushFields: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Members of the object that are not listed above, by key.
+        package var additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer
+        /// Creates a `PushFields`.
+        package init(additionalProperties: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()) {
+            self.additionalProperties = additionalProperties
+        }
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var additional: OpenAPISwiftRuntime.OpenAPIObjectContainer = .init()
+            reader.beginMembers()
+            while reader.nextMember() {
+                reader.readMember(into: &additional)
+            }
+            try reader.endMembers()
+            self.additionalProperties = additional
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginOpenObject()
+            writer.members(self.additionalProperties)
+            writer.endOpenObject()
+        }
+    }
 }
 
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.StableURL {
@@ -3270,33 +3228,6 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Acce
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.AcceptSharesResponse {
     package static var results: Self {
         Self("results")
-    }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PotentialMatch {
-    package static var participantId: Self {
-        Self("participantId")
-    }
-    package static var contactInformation: Self {
-        Self("contactInformation")
-    }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ContactInformation {
-    package static var emailAddress: Self {
-        Self("emailAddress")
-    }
-    package static var phoneNumber: Self {
-        Self("phoneNumber")
-    }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ProtectionInfo {
-    package static var bytes: Self {
-        Self("bytes")
-    }
-    package static var pcsChangeTag: Self {
-        Self("pcsChangeTag")
     }
 }
 

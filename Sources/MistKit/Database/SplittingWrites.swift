@@ -25,7 +25,7 @@ struct PreparedOperation: Sendable {
         content.recordChangeTag = nil
         // One that cannot be encoded at all is found when it is sent.
         guard let json = try? JSONRawValue(content) else { return }
-        record.spelledContent = json
+        record.encodedContent = json
         encoded.record = record
         size =
             json.bytes.count + Self.envelopeSize + (record.recordName?.utf8.count ?? 0)

@@ -1,4 +1,6 @@
 import CloudKitWebServices
+public import OpenAPISwiftRuntime
+public import StreamingJSON
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -7,7 +9,7 @@ import CloudKitWebServices
 #endif
 
 /// Which of the two environments of Apple's push service a token is for: `development` or `production`.
-public struct APNsEnvironment: OpenString {
+public struct APNsEnvironment: OpenStringEnumeration {
     /// The spelling on the wire.
     public var rawValue: String
 
@@ -16,10 +18,17 @@ public struct APNsEnvironment: OpenString {
         self.rawValue = rawValue
     }
 
+    /// Makes the environment spelled `value`.
+    public init(stringLiteral value: String) {
+        self.rawValue = value
+    }
+
     /// `development`
     public static let development: APNsEnvironment = "development"
     /// `production`
     public static let production: APNsEnvironment = "production"
+    /// The two that are known.
+    public static let allCases: [APNsEnvironment] = [.development, .production]
 
     /// The one that goes with a container's environment.
     ///

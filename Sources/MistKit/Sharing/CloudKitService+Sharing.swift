@@ -160,7 +160,7 @@ private enum ShareResults {
 
 extension CloudKitError {
     fileprivate init(_ error: ShareError, requested shortGUID: ShortGUID) {
-        self.init(error.response, item: .share(shortGUID: error.shortGUID?.value ?? shortGUID.value))
+        self.init(error.response, item: .share(shortGUID: error.id?.value ?? shortGUID.value))
         switch code {
         case .notFound:
             message = """

@@ -182,7 +182,7 @@ extension String: FieldConvertible {
     }
     /// Reads a `STRING`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> String? {
-        try reader.value(FieldValue.plainString)
+        try reader.value(FieldValue.fastString)
     }
     /// A `STRING_LIST`.
     public static func fieldValue(ofList values: [String]) -> FieldValue { .stringList(values) }
@@ -193,7 +193,7 @@ extension String: FieldConvertible {
     }
     /// Reads a `STRING_LIST`.
     public static func readList(from reader: inout FieldReader) throws(FieldError) -> [String]? {
-        try reader.value(FieldValue.plainStrings)
+        try reader.value(FieldValue.fastStrings)
     }
 }
 
@@ -325,7 +325,7 @@ extension Bool: FieldConvertible {
     }
     /// Reads an `INT64`; all but 0 is true.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Bool? {
-        try reader.value { (json) throws(JSONError) in try FieldValue.plainInt64(from: &json).map { $0 != 0 } }
+        try reader.value { (json) throws(JSONError) in try FieldValue.fastInt64(from: &json).map { $0 != 0 } }
     }
 }
 
@@ -346,11 +346,11 @@ extension Double: FieldConvertible {
     }
     /// Reads a `DOUBLE`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Double? {
-        try reader.value(FieldValue.plainDouble)
+        try reader.value(FieldValue.fastDouble)
     }
     /// Reads a `DOUBLE_LIST`.
     public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Double]? {
-        try reader.value(FieldValue.plainDoubles)
+        try reader.value(FieldValue.fastDoubles)
     }
 }
 
@@ -385,7 +385,7 @@ extension Date: FieldConvertible {
     }
     /// Reads a `TIMESTAMP`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Date? {
-        try reader.value(FieldValue.plainDate)
+        try reader.value(FieldValue.fastDate)
     }
 }
 
@@ -401,7 +401,7 @@ extension Data: FieldConvertible {
     }
     /// Reads `BYTES`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Data? {
-        try reader.value(FieldValue.plainBytes)
+        try reader.value(FieldValue.fastBytes)
     }
 }
 
@@ -419,7 +419,7 @@ extension Location: FieldElement {
     }
     /// Reads a `LOCATION`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Location? {
-        try reader.value(FieldValue.plainLocation)
+        try reader.value(FieldValue.fastLocation)
     }
 }
 
@@ -435,7 +435,7 @@ extension Reference: FieldConvertible {
     }
     /// Reads a `REFERENCE`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Reference? {
-        try reader.value(FieldValue.plainReference)
+        try reader.value(FieldValue.fastReference)
     }
 }
 
@@ -451,6 +451,6 @@ extension Asset: FieldElement {
     }
     /// Reads an `ASSETID`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Asset? {
-        try reader.value(FieldValue.plainAsset)
+        try reader.value(FieldValue.fastAsset)
     }
 }

@@ -161,7 +161,7 @@ public struct FieldReader: ~Copyable {
     /// The whole number of the field if it came in the usual shape; `nil`, with nothing read, if not.
     @usableFromInline
     mutating func readPlainInt64() throws(FieldError) -> Int64? {
-        try readPlain(FieldValue.plainInt64)
+        try readPlain(FieldValue.fastInt64)
     }
 
     /// Hands the elements of a list of whole numbers to a closure until it takes one no more.
@@ -170,7 +170,7 @@ public struct FieldReader: ~Copyable {
     @usableFromInline
     mutating func readPlainInt64s(_ append: (Int64) -> Bool) -> Bool {
         guard let json else { return false }
-        return FieldValue.plainInt64s(from: &json.pointee, append)
+        return FieldValue.fastInt64s(from: &json.pointee, append)
     }
 
     /// A value that must have come.

@@ -66,7 +66,7 @@ enum QueryExpression {
         if words.count >= 2 {
             let name = words[1].uppercased()
             let value = words.count == 3 ? words[2].trimmingCharacters(in: .whitespaces) : ""
-            if let known = QueryFilter.Comparator.all.first(where: { $0.rawValue == name }) {
+            if let known = QueryFilter.Comparator.allCases.first(where: { $0.rawValue == name }) {
                 return (String(words[0]), known, value)
             }
             if let sign = signs.first(where: { $0.sign == words[1] }) {
@@ -87,7 +87,7 @@ enum QueryExpression {
             code: .usage,
             message: "The filter \"\(text)\" has no comparator.",
             remedy: "Write it as: field == value (also != < <= > >=), or with one of "
-                + QueryFilter.Comparator.all.map(\.rawValue).joined(separator: ", ") + "."
+                + QueryFilter.Comparator.allCases.map(\.rawValue).joined(separator: ", ") + "."
         )
     }
 

@@ -321,6 +321,19 @@ struct SchemaTranslator {
                 )
             ),
         ]
+        if rawType == "Swift.String" {
+            // Not the protocol's: a file that does not import the runtime may use literals, too.
+            members.append(
+                .function(
+                    FunctionDeclaration(
+                        documentation: "Creates a value, whether the document lists it or not.",
+                        name: "init",
+                        parameters: [.init(label: "stringLiteral value", type: rawType)],
+                        body: [.line("self.rawValue = value")]
+                    )
+                )
+            )
+        }
         members += cases.map { (name: String, literal: String, documentation: String?) in
             .property(
                 PropertyDeclaration(

@@ -39,11 +39,6 @@ public protocol OpenStringEnumeration: OpenEnumeration, ExpressibleByStringLiter
 where RawValue == String {}
 
 extension OpenStringEnumeration {
-    /// Creates a value, whether the document lists it or not.
-    public init(stringLiteral value: String) {
-        self.init(rawValue: value)
-    }
-
     /// Reads a string; every string is a value.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(rawValue: try reader.readRepeatedString())

@@ -83,7 +83,7 @@ struct WrittenReplyTests {
         #expect(try record(isWritten: false).fields == ["title": "Milk"])
         #expect(try record(isWritten: true).fields.isEmpty)
         #expect(
-            try record(isWritten: true).spelledContent?.description
+            try record(isWritten: true).encodedContent?.description
                 == #"{"fields":{"title":{"value":"Milk","type":"STRING"}}}"#
         )
     }

@@ -23,7 +23,7 @@ struct QueryTests {
     }
 
     @Test func everyComparatorHasItsForm() {
-        for comparator in QueryFilter.Comparator.all {
+        for comparator in QueryFilter.Comparator.allCases {
             #expect(
                 "\(Filter("f", comparator, 1))"
                     == #"{"fieldName":"f","comparator":"\#(comparator.rawValue)","fieldValue":{"value":1,"type":"INT64"}}"#

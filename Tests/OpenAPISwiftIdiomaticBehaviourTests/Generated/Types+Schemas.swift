@@ -13,6 +13,10 @@ extension Components.Schemas {
         package init(rawValue: Swift.String) {
             self.rawValue = rawValue
         }
+        /// Creates a value, whether the document lists it or not.
+        package init(stringLiteral value: Swift.String) {
+            self.rawValue = value
+        }
         package static var newestFirst: Self {
             Self(rawValue: "newest-first")
         }

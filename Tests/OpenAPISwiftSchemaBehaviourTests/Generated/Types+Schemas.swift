@@ -199,6 +199,10 @@ extension Shipment {
         init(rawValue: Swift.String) {
             self.rawValue = rawValue
         }
+        /// Creates a value, whether the document lists it or not.
+        init(stringLiteral value: Swift.String) {
+            self.rawValue = value
+        }
         /// Waits for the van.
         static var packed: Self {
             Self(rawValue: "PACKED")

@@ -97,6 +97,7 @@ struct PushFanout {
         _ schema: Schema?
     ) throws -> [(content: PushPayload.Content, event: RecordChange?)] {
         let subscription = watch.stored.subscription
+        var content = PushPayload.Content(version: 2)
         var change = PushPayload.Change(
             databaseNumber: context.configuration.unsettled.databaseNumber(of: watch.scope),
             zoneName: zone.name,
@@ -106,9 +107,11 @@ struct PushFanout {
         switch subscription.subscriptionType {
         case .zone?:
             guard watch.names(zone, by: subscription.zoneID ?? .default) else { return [] }
-            return [(PushPayload.Content(zone: change), nil)]
+            content.zone = change
+            return [(content, nil)]
         case .database?:
-            return [(PushPayload.Content(database: change), nil)]
+            content.database = change
+            return [(content, nil)]
         default:
             guard let query = subscription.query, isMeant(by: watch),
                 let type = schema?[query.recordType]
@@ -133,7 +136,8 @@ struct PushFanout {
                 change.recordName = event.row.name
                 change.reason = event.number
                 change.fields = subscription.notificationInfo?.fieldsToSend.map { event.content.bareValues(of: $0) }
-                return (PushPayload.Content(query: change), event)
+                content.query = change
+                return (content, event)
             }
         }
     }

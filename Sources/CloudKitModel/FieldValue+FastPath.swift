@@ -6,13 +6,13 @@ package import StreamingJSON
     package import Foundation
 #endif
 
-// Typed records know which type a field has. A field dictionary that has the usual shape, value before type and nothing else, is
-// read straight into that type, and no `FieldValue` is made. For every other shape these functions give `nil` with the reader where
-// it was, in front of the dictionary; then `FieldValue` reads it, which knows all shapes.
+// The fast path of typed records, which know the type of each field. A field dictionary of the usual shape, with the value before the
+// type and nothing else, is read directly into that type, and no `FieldValue` is made. For every other shape these functions return
+// `nil` with the reader in front of the dictionary; then the caller reads a `FieldValue`, which knows all shapes.
 
 extension FieldValue {
     /// Reads `{"value":"…","type":"STRING"}`.
-    package static func plainString(from reader: inout JSONReader) throws(JSONError) -> String? {
+    package static func fastString(from reader: inout JSONReader) throws(JSONError) -> String? {
         guard let text = try reader.readTaggedText(keys, Tag.keys, as: Tag.string.rawValue, spelled: .string) else {
             return nil
         }
@@ -20,22 +20,22 @@ extension FieldValue {
     }
 
     /// Reads `{"value":1,"type":"INT64"}`.
-    package static func plainInt64(from reader: inout JSONReader) throws(JSONError) -> Int64? {
-        try plainNumber(.int64, .int64, from: &reader, \.int64)
+    package static func fastInt64(from reader: inout JSONReader) throws(JSONError) -> Int64? {
+        try fastNumber(.int64, .int64, from: &reader, \.int64)
     }
 
     /// Reads `{"value":1.5,"type":"DOUBLE"}`.
-    package static func plainDouble(from reader: inout JSONReader) throws(JSONError) -> Double? {
-        try plainNumber(.double, .double, from: &reader) { $0.isExact ? $0.double : nil }
+    package static func fastDouble(from reader: inout JSONReader) throws(JSONError) -> Double? {
+        try fastNumber(.double, .double, from: &reader) { $0.isExact ? $0.double : nil }
     }
 
     /// Reads `{"value":1686106171024,"type":"TIMESTAMP"}`.
-    package static func plainDate(from reader: inout JSONReader) throws(JSONError) -> Date? {
-        try plainNumber(.timestamp, .timestamp, from: &reader) { $0.int64.map { Date(wireMilliseconds: $0) } }
+    package static func fastDate(from reader: inout JSONReader) throws(JSONError) -> Date? {
+        try fastNumber(.timestamp, .timestamp, from: &reader) { $0.int64.map { Date(wireMilliseconds: $0) } }
     }
 
     @inline(__always)
-    private static func plainNumber<Value>(
+    private static func fastNumber<Value>(
         _ tag: Tag,
         _ spelling: JSONReader.TaggedSpelling,
         from reader: inout JSONReader,
@@ -51,7 +51,7 @@ extension FieldValue {
     }
 
     /// Reads `{"value":"AAEC","type":"BYTES"}`.
-    package static func plainBytes(from reader: inout JSONReader) throws(JSONError) -> Data? {
+    package static func fastBytes(from reader: inout JSONReader) throws(JSONError) -> Data? {
         let start = reader.position
         guard let text = try reader.readTaggedText(keys, Tag.keys, as: Tag.bytes.rawValue, spelled: .bytes) else {
             return nil
@@ -63,36 +63,36 @@ extension FieldValue {
     }
 
     /// Reads `{"value":{"latitude":…,"longitude":…},"type":"LOCATION"}`.
-    package static func plainLocation(from reader: inout JSONReader) -> Location? {
-        plainValue(.location, .location, from: &reader) { (json) throws(JSONError) in try Location(json: &json) }
+    package static func fastLocation(from reader: inout JSONReader) -> Location? {
+        fastValue(.location, .location, from: &reader) { (json) throws(JSONError) in try Location(json: &json) }
     }
 
     /// Reads `{"value":{"recordName":…,"action":…},"type":"REFERENCE"}`.
-    package static func plainReference(from reader: inout JSONReader) -> Reference? {
-        plainValue(.reference, .reference, from: &reader) { (json) throws(JSONError) in try Reference(json: &json) }
+    package static func fastReference(from reader: inout JSONReader) -> Reference? {
+        fastValue(.reference, .reference, from: &reader) { (json) throws(JSONError) in try Reference(json: &json) }
     }
 
     /// Reads `{"value":{"fileChecksum":…},"type":"ASSETID"}`.
-    package static func plainAsset(from reader: inout JSONReader) -> Asset? {
-        plainValue(.asset, .asset, from: &reader) { (json) throws(JSONError) in try Asset(json: &json) }
+    package static func fastAsset(from reader: inout JSONReader) -> Asset? {
+        fastValue(.asset, .asset, from: &reader) { (json) throws(JSONError) in try Asset(json: &json) }
     }
 
     /// Reads `{"value":["…"],"type":"STRING_LIST"}`.
-    package static func plainStrings(from reader: inout JSONReader) -> [String]? {
-        plainValue(.stringList, .stringList, from: &reader) { (json) throws(JSONError) in try [String](json: &json) }
+    package static func fastStrings(from reader: inout JSONReader) -> [String]? {
+        fastValue(.stringList, .stringList, from: &reader) { (json) throws(JSONError) in try [String](json: &json) }
     }
 
     /// Reads `{"value":[1],"type":"INT64_LIST"}`.
     ///
     /// - Parameters:
     ///   - reader: In front of the dictionary.
-    ///   - append: Takes an element, and says whether it could.
-    /// - Returns: Whether the list stood there, and all elements were taken. If not, the reader is where it was.
-    package static func plainInt64s(
+    ///   - append: Takes an element; `false` when it cannot.
+    /// - Returns: Whether the dictionary has this shape and all elements were taken. If not, the reader is where it was.
+    package static func fastInt64s(
         from reader: inout JSONReader,
         _ append: (Int64) -> Bool
     ) -> Bool {
-        plainValue(.int64List, .int64List, from: &reader) { (json) throws(JSONError) in
+        fastValue(.int64List, .int64List, from: &reader) { (json) throws(JSONError) in
             try json.beginArray()
             while try json.nextElement() {
                 guard append(try json.readInt64()) else { return nil }
@@ -102,12 +102,12 @@ extension FieldValue {
     }
 
     /// Reads `{"value":[1.5],"type":"DOUBLE_LIST"}`.
-    package static func plainDoubles(from reader: inout JSONReader) -> [Double]? {
-        plainValue(.doubleList, .doubleList, from: &reader) { (json) throws(JSONError) in try [Double](json: &json) }
+    package static func fastDoubles(from reader: inout JSONReader) -> [Double]? {
+        fastValue(.doubleList, .doubleList, from: &reader) { (json) throws(JSONError) in try [Double](json: &json) }
     }
 
     @inline(__always)
-    private static func plainValue<Value>(
+    private static func fastValue<Value>(
         _ tag: Tag,
         _ spelling: JSONReader.TaggedSpelling,
         from reader: inout JSONReader,
@@ -115,7 +115,7 @@ extension FieldValue {
     ) -> Value? {
         let start = reader.position
         if reader.beginTagged(keys, spelled: spelling) {
-            // What the value is, the type will tell.
+            // The type behind the value decides whether it is what was read.
             if let value = try? read(&reader),
                 reader.endTagged(keys, Tag.keys, as: tag.rawValue, spelled: spelling)
             {
