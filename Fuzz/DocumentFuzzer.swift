@@ -584,11 +584,11 @@ struct Case {
         }
         let other: Value = random.pick(seeds)
         files = ["a.yaml": other.yaml, "b.json": trees.mutate(other).json]
-        var configuration = GeneratorConfiguration(
-            modes: Set(GeneratorConfiguration.Mode.allCases),
-            accessModifier: random.pick(AccessModifier.allCases),
-            namingStrategy: random.pick(NamingStrategy.allCases)
-        )
+        var configuration = GeneratorConfiguration(modes: [.types, .client, .server])
+        configuration.accessModifier = random.pick(AccessModifier.allCases)
+        configuration.namingStrategy = random.pick(NamingStrategy.allCases)
+        configuration.handlerContext = random.pick([false, true])
+        configuration.bufferedResponses = random.pick([.named([]), .all])
         if random.chance(10) { configuration.filter = DocumentFilter(tags: ["one"], paths: ["/a"], schemas: ["A"]) }
         configuration.splitsByTag = random.chance(4)
         self.configuration = configuration

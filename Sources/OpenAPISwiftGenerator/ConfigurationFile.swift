@@ -2,30 +2,8 @@
 public struct ConfigurationFile: Hashable, Sendable {
     /// The parts to generate; `nil` where the file does not say.
     public var generate: [GeneratorConfiguration.Mode]?
-    /// The access level.
-    public var accessModifier: AccessModifier = .internal
-    /// Modules to import.
-    public var additionalImports: [String] = []
-    /// Comments at the head of each file.
-    public var additionalFileComments: [String] = []
-    /// How names are made.
-    public var namingStrategy: NamingStrategy = .defensive
-    /// Swift names for names of the document.
-    public var nameOverrides: [String: String] = [:]
-    /// Swift types for component schemas.
-    public var typeOverrides: [String: String] = [:]
-    /// What enumerations become.
-    public var enumerations: EnumerationStyle = .closed
-    /// What becomes of the members of objects that their types have no property for.
-    public var unknownMembers: UnknownMembersRule = UnknownMembersRule()
-    /// Whether handlers can take a value of the request.
-    public var handlerContext: Bool = false
-    /// Which operations have a call that leaves the body of a success to the caller.
-    public var bufferedResponses: OperationSelection = .named([])
-    /// What of the document to use.
-    public var filter: DocumentFilter?
-    /// Vendor extensions of operations that become tables of `Operations`.
-    public var operationExtensions: [String] = []
+    /// Everything else that the file says; ``GeneratorConfiguration/modes`` is empty.
+    public var settings = GeneratorConfiguration()
 
     /// The configuration of a run without a file.
     public init() {}
@@ -48,24 +26,24 @@ public struct ConfigurationFile: Hashable, Sendable {
             let reader = ValueReader(key: member.key, node: member.value, diagnostics: diagnostics)
             switch member.key {
             case "generate": generate = try reader.choices(GeneratorConfiguration.Mode.self)
-            case "accessModifier": accessModifier = try reader.choice(AccessModifier.self)
-            case "additionalImports": additionalImports = try reader.strings()
-            case "additionalFileComments": additionalFileComments = try reader.strings()
-            case "namingStrategy": namingStrategy = try reader.choice(NamingStrategy.self)
-            case "nameOverrides": nameOverrides = try reader.dictionary()
-            case "typeOverrides": typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
-            case "enumerations": enumerations = try reader.choice(EnumerationStyle.self)
-            case "unknownMembers": unknownMembers = try reader.unknownMembers()
-            case "handlerContext": handlerContext = try reader.bool()
-            case "bufferedResponses": bufferedResponses = try reader.operations()
+            case "accessModifier": settings.accessModifier = try reader.choice(AccessModifier.self)
+            case "additionalImports": settings.additionalImports = try reader.strings()
+            case "additionalFileComments": settings.additionalFileComments = try reader.strings()
+            case "namingStrategy": settings.namingStrategy = try reader.choice(NamingStrategy.self)
+            case "nameOverrides": settings.nameOverrides = try reader.dictionary()
+            case "typeOverrides": settings.typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
+            case "enumerations": settings.enumerations = try reader.choice(EnumerationStyle.self)
+            case "unknownMembers": settings.unknownMembers = try reader.unknownMembers()
+            case "handlerContext": settings.handlerContext = try reader.bool()
+            case "bufferedResponses": settings.bufferedResponses = try reader.operations()
             case "filter":
-                filter = DocumentFilter(
+                settings.filter = DocumentFilter(
                     operations: try reader.nested("operations")?.strings() ?? [],
                     tags: try reader.nested("tags")?.strings() ?? [],
                     paths: try reader.nested("paths")?.strings() ?? [],
                     schemas: try reader.nested("schemas")?.strings() ?? []
                 )
-            case "operationExtensions": operationExtensions = try reader.strings()
+            case "operationExtensions": settings.operationExtensions = try reader.strings()
             case "featureFlags": _ = try reader.strings()
             default:
                 guard isStrict else { continue }

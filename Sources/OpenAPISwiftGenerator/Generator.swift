@@ -20,70 +20,44 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     /// The parts to generate.
     public var modes: Set<Mode>
     /// The access level of what is generated.
-    public var accessModifier: AccessModifier
+    public var accessModifier: AccessModifier = .internal
     /// Modules that the output imports beside its own.
-    public var additionalImports: [String]
+    public var additionalImports: [String] = []
     /// Comments below the first line of each file.
-    public var additionalFileComments: [String]
+    public var additionalFileComments: [String] = []
     /// How names are made.
-    public var namingStrategy: NamingStrategy
+    public var namingStrategy: NamingStrategy = .defensive
     /// Swift names for names of the document, used as they are.
-    public var nameOverrides: [String: String]
+    public var nameOverrides: [String: String] = [:]
     /// Swift types for component schemas.
     ///
     /// Such a type takes the place of a generated one. It must be `Codable`, `Hashable` and `Sendable`; one that is
     /// `JSONReadable` and `JSONWritable` as well is read and written by these, which is much faster.
-    public var typeOverrides: [String: String]
+    public var typeOverrides: [String: String] = [:]
     /// What enumerations become.
-    public var enumerations: EnumerationStyle
+    public var enumerations: EnumerationStyle = .closed
     /// What becomes of the members of objects that their types have no property for.
-    public var unknownMembers: UnknownMembersRule
+    public var unknownMembers = UnknownMembersRule()
     /// Whether the server has a second protocol, `ContextualAPIProtocol`, whose methods take a value of the request.
-    public var handlerContext: Bool
+    public var handlerContext = false
     /// Which operations have a second call in the client that leaves the body of a success to the caller.
-    public var bufferedResponses: OperationSelection
+    public var bufferedResponses: OperationSelection = .named([])
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.
-    public var operationExtensions: [String]
+    public var operationExtensions: [String] = []
     /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
     ///
     /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document, so a build
     /// plugin, which has to promise names before it reads a document, cannot have them. Private declarations are never
     /// split.
-    public var splitsByTag: Bool
+    public var splitsByTag = false
 
-    /// Creates a configuration.
-    public init(
-        modes: Set<Mode>,
-        accessModifier: AccessModifier = .internal,
-        additionalImports: [String] = [],
-        additionalFileComments: [String] = [],
-        namingStrategy: NamingStrategy = .defensive,
-        nameOverrides: [String: String] = [:],
-        typeOverrides: [String: String] = [:],
-        enumerations: EnumerationStyle = .closed,
-        unknownMembers: UnknownMembersRule = UnknownMembersRule(),
-        handlerContext: Bool = false,
-        bufferedResponses: OperationSelection = .named([]),
-        filter: DocumentFilter? = nil,
-        operationExtensions: [String] = [],
-        splitsByTag: Bool = false
-    ) {
-        self.splitsByTag = splitsByTag
+    /// Creates a configuration with the defaults of the configuration file.
+    ///
+    /// - Parameter modes: The parts to generate.
+    public init(modes: Set<Mode> = []) {
         self.modes = modes
-        self.accessModifier = accessModifier
-        self.additionalImports = additionalImports
-        self.additionalFileComments = additionalFileComments
-        self.namingStrategy = namingStrategy
-        self.nameOverrides = nameOverrides
-        self.typeOverrides = typeOverrides
-        self.enumerations = enumerations
-        self.unknownMembers = unknownMembers
-        self.handlerContext = handlerContext
-        self.bufferedResponses = bufferedResponses
-        self.filter = filter
-        self.operationExtensions = operationExtensions
     }
 }
 

@@ -31,14 +31,14 @@ struct FilterCommand: ParsableCommand {
             printToStandardError(error.description)
             throw ExitCode.validationFailure
         }
-        if configuration.filter == nil {
+        if configuration.settings.filter == nil {
             printToStandardError("warning: the configuration has no 'filter', the whole document follows")
         }
         do throws(Diagnostic) {
             let text = try DocumentFilter.filter(
                 document,
                 named: docPath,
-                by: configuration.filter,
+                by: configuration.settings.filter,
                 as: outputFormat,
                 loadingReferencesWith: contentsOfReferencedFile
             )

@@ -82,22 +82,13 @@ struct GenerationOptions: ParsableArguments {
         guard let modes = requested.map(Set.init) ?? defaultModes else {
             throw ValidationError("Nothing to generate: give --mode, or a --config file with the key 'generate'.")
         }
-        return GeneratorConfiguration(
-            modes: modes,
-            accessModifier: accessModifier ?? file.accessModifier,
-            additionalImports: additionalImports.isEmpty ? file.additionalImports : additionalImports,
-            additionalFileComments: additionalFileComments.isEmpty
-                ? file.additionalFileComments : additionalFileComments,
-            namingStrategy: namingStrategy ?? file.namingStrategy,
-            nameOverrides: file.nameOverrides,
-            typeOverrides: file.typeOverrides,
-            enumerations: file.enumerations,
-            unknownMembers: file.unknownMembers,
-            handlerContext: file.handlerContext,
-            bufferedResponses: file.bufferedResponses,
-            filter: file.filter,
-            operationExtensions: file.operationExtensions
-        )
+        var configuration = file.settings
+        configuration.modes = modes
+        if let accessModifier { configuration.accessModifier = accessModifier }
+        if let namingStrategy { configuration.namingStrategy = namingStrategy }
+        if !additionalImports.isEmpty { configuration.additionalImports = additionalImports }
+        if !additionalFileComments.isEmpty { configuration.additionalFileComments = additionalFileComments }
+        return configuration
     }
 
     /// Runs the generator over the document and writes the diagnostics file, whatever comes of it.

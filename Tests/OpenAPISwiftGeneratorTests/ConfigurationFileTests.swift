@@ -35,16 +35,16 @@ struct ConfigurationFileTests {
         )
         var expected = ConfigurationFile()
         expected.generate = [.types, .server]
-        expected.accessModifier = .package
-        expected.additionalImports = ["A", "B"]
-        expected.additionalFileComments = ["one"]
-        expected.filter = DocumentFilter(operations: ["o"], tags: ["t"], paths: ["/p"], schemas: ["s"])
-        expected.namingStrategy = .idiomatic
-        expected.nameOverrides = ["a": "b"]
-        expected.typeOverrides = ["S": "M.S"]
-        expected.operationExtensions = ["x-cost"]
-        expected.handlerContext = true
-        expected.bufferedResponses = .named(["a", "b"])
+        expected.settings.accessModifier = .package
+        expected.settings.additionalImports = ["A", "B"]
+        expected.settings.additionalFileComments = ["one"]
+        expected.settings.filter = DocumentFilter(operations: ["o"], tags: ["t"], paths: ["/p"], schemas: ["s"])
+        expected.settings.namingStrategy = .idiomatic
+        expected.settings.nameOverrides = ["a": "b"]
+        expected.settings.typeOverrides = ["S": "M.S"]
+        expected.settings.operationExtensions = ["x-cost"]
+        expected.settings.handlerContext = true
+        expected.settings.bufferedResponses = .named(["a", "b"])
         #expect(file == expected)
     }
 
@@ -56,8 +56,8 @@ struct ConfigurationFileTests {
     }
 
     @Test func operationsAreAllOrNamed() throws {
-        #expect(try parse("generate: [client]\nbufferedResponses: all\n").bufferedResponses == .all)
-        #expect(try parse("generate: [client]\nbufferedResponses:\n").bufferedResponses == .named([]))
+        #expect(try parse("generate: [client]\nbufferedResponses: all\n").settings.bufferedResponses == .all)
+        #expect(try parse("generate: [client]\nbufferedResponses:\n").settings.bufferedResponses == .named([]))
         #expect(
             error("generate: [client]\nbufferedResponses: some\n")
                 == "config.yaml:2:20: error: The value of 'bufferedResponses' must be all, or a list of operations."

@@ -16,7 +16,9 @@ struct Generation {
         configure: (inout GeneratorConfiguration) -> Void = { _ in },
         load: DocumentLoader? = nil
     ) {
-        var configuration = GeneratorConfiguration(modes: modes, accessModifier: access, namingStrategy: naming)
+        var configuration = GeneratorConfiguration(modes: modes)
+        configuration.accessModifier = access
+        configuration.namingStrategy = naming
         configure(&configuration)
         let result: GeneratorResult = Generator(configuration: configuration)
             .generate(from: [UInt8](document.utf8), named: name, loadingReferencesWith: load)

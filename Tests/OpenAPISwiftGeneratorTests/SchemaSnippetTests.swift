@@ -262,7 +262,7 @@ struct SchemaSnippetTests {
             parsing: Array("generate: [types]\nenumerations: open\n".utf8),
             named: "config.yaml"
         )
-        #expect(file.enumerations == .open)
+        #expect(file.settings.enumerations == .open)
         let error = #expect(throws: Diagnostic.self) {
             try ConfigurationFile(parsing: Array("generate: []\nenumerations: half\n".utf8), named: "config.yaml")
         }
@@ -272,7 +272,7 @@ struct SchemaSnippetTests {
     @Test func theConfigurationFileAsksForUnknownMembers() throws {
         func rule(_ text: String) throws -> UnknownMembersRule {
             try ConfigurationFile(parsing: Array("generate: [types]\n\(text)\n".utf8), named: "config.yaml")
-                .unknownMembers
+                .settings.unknownMembers
         }
         #expect(try rule("") == UnknownMembersRule(.skip))
         #expect(try rule("unknownMembers: keep") == UnknownMembersRule(.keep))
