@@ -124,7 +124,7 @@ extension CloudKitEmulator {
     ///   - caller: Who makes the request.
     /// - Returns: The context of the request, whose methods are the endpoints.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` for an anonymous caller; for a server-to-server key, what
-    ///   ``EmulatorConfiguration/Unsettled-swift.struct/serverKeyOnPrivateDatabase`` says.
+    ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase`` says.
     public func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
         switch caller {
         case .anonymous where database.scope != .public:

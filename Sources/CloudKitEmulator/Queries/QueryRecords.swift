@@ -99,29 +99,6 @@ extension RequestContext {
         }
     }
 
-    /// How SQLite answers a query: the lines of its plan, and whether the records come in order.
-    func explain(
-        _ query: RecordQuery,
-        zoneID: ZoneID? = nil
-    ) throws(EmulatorError) -> (steps: [String], streams: Bool) {
-        try read { context in
-            let zone = try context.zone(zoneID)
-            guard let type = try context.schema()[query.recordType] else {
-                return ([], false)
-            }
-            let plan = try QueryPlan(
-                conditions: try query.filters.map { try QueryCondition($0, of: type, configuration: configuration) },
-                sorts: try QueryOrder(query.sorts, of: type),
-                type: type,
-                zones: [zone.id],
-                db: context.db
-            )
-            let (sql, arguments) = plan.access.recordsStatement(zones: [zone.id])
-            let rows = try context.db.rows("EXPLAIN QUERY PLAN " + sql, arguments)
-            return (rows.map { $0["detail"] }, plan.streams)
-        }
-    }
-
     /// What a marker is bound to: the query, the zones and the database.
     private func queryFingerprint(of query: RecordQuery, zones: [ZoneRow], in context: DatabaseContext) throws -> UInt64
     {

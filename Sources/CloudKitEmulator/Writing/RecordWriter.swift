@@ -292,23 +292,13 @@ extension RecordWriter {
     private func linkFacts(of content: Record, of record: Int64?, as name: String) throws -> [ContentFacts.LinkFacts] {
         let rows = LinkRows(db: db, zone: zone.id)
         return try content.links.map { link in
-            switch link.action {
-            case .validate:
-                ContentFacts.LinkFacts(
-                    target: link.name,
-                    action: .validate,
-                    targetExists: try link.name == name || pendingNames.contains(link.name)
-                        || RecordRow.exists(link.name, in: zone, db),
-                    otherSources: 0
-                )
-            case .deleteSelf:
-                ContentFacts.LinkFacts(
-                    target: link.name,
-                    action: .deleteSelf,
-                    targetExists: true,
-                    otherSources: try rows.count(of: link, except: record)
-                )
-            }
+            ContentFacts.LinkFacts(
+                target: link.name,
+                action: link.action,
+                targetExists: try link.action == .deleteSelf || link.name == name || pendingNames.contains(link.name)
+                    || RecordRow.exists(link.name, in: zone, db),
+                otherSources: try link.action == .validate ? 0 : rows.count(of: link, except: record)
+            )
         }
     }
 

@@ -1,4 +1,5 @@
 import CloudKitModel
+import GRDB
 import Testing
 
 @testable import CloudKitEmulator
@@ -63,5 +64,25 @@ struct QueryPlanTests {
         let here = FieldValue.location(Location(latitude: 59.9, longitude: 10.7))
         let plan = try explain([QueryFilter("place", .near, here, distance: 1000)])
         #expect(plan.steps.first == "SEARCH e USING PRIMARY KEY (field=? AND zone=? AND latitude>? AND latitude<?)")
+    }
+}
+
+extension RequestContext {
+    /// How SQLite answers a query: the lines of its plan, and whether the records come in order.
+    fileprivate func explain(_ query: RecordQuery, zoneID: ZoneID) throws -> (steps: [String], streams: Bool) {
+        try read { context in
+            let zone = try context.zone(zoneID)
+            let type = try #require(try context.schema()[query.recordType])
+            let plan = try QueryPlan(
+                conditions: try query.filters.map { try QueryCondition($0, of: type, configuration: configuration) },
+                sorts: try QueryOrder(query.sorts, of: type),
+                type: type,
+                zones: [zone.id],
+                db: context.db
+            )
+            let (sql, arguments) = plan.access.recordsStatement(zones: [zone.id])
+            let rows = try context.db.rows("EXPLAIN QUERY PLAN " + sql, arguments)
+            return (rows.map { $0["detail"] }, plan.streams)
+        }
     }
 }
