@@ -2,8 +2,8 @@ import CloudKitEmulator
 import Foundation
 import MistKit
 
-/// Why a command ended without doing its work: a sentence on what was wrong, a sentence on what to do, and the exit code.
-struct CommandError: Error {
+/// Why a command ended without doing its work: one line on what is wrong, one line on what to do, and the exit code.
+struct CommandError: Error, CustomStringConvertible {
     /// The exit codes of `mistkit`, numbered as in `sysexits.h` where that has one.
     enum Code: Int32, Sendable {
         /// The service refused, or an item of a batch failed.
@@ -20,11 +20,35 @@ struct CommandError: Error {
 
     var code: Code
     var message: String
-    var remedy: String?
+    var remedy: String
 
-    /// What standard error shows.
+    /// Both lines, for the argument parser, which turns errors of `validate()` into text.
+    var description: String { "\(message)\n\(remedy)" }
+
+    /// What standard error shows: two lines.
     var text: String {
-        "mistkit: \(message)" + (remedy.map { "\n  \($0)" } ?? "")
+        "mistkit: \(Self.onOneLine(message))\n  \(Self.onOneLine(remedy))"
+    }
+
+    private static func onOneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+    }
+}
+
+extension CommandError {
+    /// A mistake on the command line.
+    ///
+    /// - Parameters:
+    ///   - message: The parser's message: one line, or two where the second says what to do.
+    ///   - help: The command that prints help, such as `mistkit records query --help`.
+    init(commandLine message: String, help: String) {
+        let lines = message.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
+        let first = lines.first ?? "The command line cannot be read"
+        self.init(
+            code: .usage,
+            message: first.hasSuffix(".") ? first : first + ".",
+            remedy: lines.count == 2 ? lines[1] : "`\(help)` lists the arguments and options."
+        )
     }
 }
 
@@ -44,6 +68,15 @@ extension CommandError {
             code: .data,
             message: "The file \(path) cannot be written: \(reason(of: error)).",
             remedy: "Check the path and its permissions."
+        )
+    }
+
+    /// An error that is neither a command's nor the client's.
+    init(unexpected error: any Error) {
+        self.init(
+            code: .failure,
+            message: "\(Self.reason(of: error)).",
+            remedy: "Run the command with --verbose to see the requests that were sent."
         )
     }
 
@@ -69,10 +102,45 @@ extension CommandError {
             default: .failure
             }
         message = Self.describe(error)
-        remedy = error.redirectURL.map {
-            """
-            `mistkit auth sign-in` asks a person. Or sign in at \($0), and set MISTKIT_WEB_AUTH_TOKEN to the token that comes back.
-            """
+        remedy = Self.remedy(for: error)
+    }
+
+    /// What a person can do about a failure.
+    static func remedy(for error: CloudKitError) -> String {
+        if error.reason?.hasSuffix("in production schema") == true {
+            return
+                "Deploy the schema from development: `mistkit schema deploy`, or the CloudKit console for Apple's service."
+        }
+        if let url = error.redirectURL {
+            return
+                "Run `mistkit auth sign-in`, or sign in at \(url) and set MISTKIT_WEB_AUTH_TOKEN to the token that comes back."
+        }
+        switch error.code {
+        case .authenticationRequired: return "Run `mistkit auth sign-in`."
+        case .authenticationFailed, .invalidCredentials, .signing:
+            return
+                "Check the token or the key, and its container and environment: `mistkit auth status` prints the settings."
+        case .accessDenied:
+            return "Use credentials that have the permission; `mistkit auth status` prints as whom the command acts."
+        case .signInFailed:
+            return "Run `mistkit auth sign-in` again; --no-browser prints the address instead of opening it."
+        case .tokenStorage: return "Check the permissions of the data folder, or name another one with --data-folder."
+        case .network: return "Check the connection, and the address in --server-url or MISTKIT_SERVER_URL."
+        case .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy, .internalError:
+            return "Run the command again later."
+        case .conflict: return "Run the command again on the current record, or overwrite it with --force."
+        case .notFound: return "Check the name, and the container, database and zone in which it is looked up."
+        case .zoneNotFound:
+            return "Check the name with `mistkit zones list`, or create the zone with `mistkit zones create`."
+        case .exists: return "Choose another name, or change what is there with `mistkit records update`."
+        case .changeTokenExpired:
+            return "Leave out the token, or remove the token file, to begin with the whole history."
+        case .quotaExceeded: return "Delete what is not needed, or get more storage for the account."
+        case .localData: return "Check the path of the file and its permissions."
+        case .outcomeUnknown, .cancelled: return "Look up what is there before you run the command again."
+        case .invalidArgument, .badRequest, .limitExceeded, .validatingReferenceError, .uniqueFieldError, .atomicError:
+            return "Correct the record, the query or the options; --verbose logs the request."
+        default: return "Run the command with --verbose to see the request that failed."
         }
     }
 
@@ -91,11 +159,6 @@ extension CommandError {
         if let reason = error.reason { details.append("\"\(reason)\"") }
         details.append(error.code.description)
         if let uuid = error.requestUUID { details.append("request \(uuid)") }
-        text += " [" + details.joined(separator: ", ") + "]"
-        if error.reason?.hasSuffix("in production schema") == true {
-            text +=
-                " Deploy the schema from development: `mistkit schema deploy`, or the CloudKit console for Apple's service."
-        }
-        return text
+        return text + " [" + details.joined(separator: ", ") + "]"
     }
 }

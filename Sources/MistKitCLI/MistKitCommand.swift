@@ -4,22 +4,22 @@ import MistKit
 
 @main
 struct MistKitCommand: AsyncParsableCommand {
-    /// The version that comes next, until the changelog has a heading for it.
+    /// The next version, until the changelog has a heading for it.
     static let version = "0.1.0-dev"
 
     static let configuration = CommandConfiguration(
         commandName: "mistkit",
         abstract:
-            "CloudKit from the terminal: on Apple's service, or on an emulator of it with no account and no network.",
+            "CloudKit in the terminal: on Apple's service, or on an emulator that needs no account and no network.",
         discussion: """
-            With no credentials set, every command works on an embedded emulator that keeps its data in the folder .mistkit. With \
-            credentials it works on Apple's service, or on the one that --server-url names.
+            Without credentials, every command works on an embedded emulator that keeps its data in the folder .mistkit. With credentials, \
+            it works on Apple's service, or on the service at --server-url.
 
-            Settings come from flags, then from the environment, then from mistkit.json or .mistkit/config.json. A flag such as \
+            Settings come from options, then from the environment, then from mistkit.json or .mistkit/config.json. An option such as \
             --api-token is MISTKIT_API_TOKEN in the environment and "apiToken" in the file. MISTKIT_PRIVATE_KEY takes a key's PEM text.
 
-            Exit codes: 0 done, 1 the service refused or an item failed, 64 wrong command line or settings, 65 unreadable data, \
-            69 the service cannot be reached or is busy, 77 wrong or missing credentials.
+            Exit codes: 0 success; 1 the service refused the request, or an item failed; 64 the command line or the settings are wrong; \
+            65 the input cannot be read; 69 the service cannot be reached or is busy; 77 the credentials are wrong or missing.
             """,
         version: version,
         subcommands: [
@@ -29,8 +29,13 @@ struct MistKitCommand: AsyncParsableCommand {
     )
 
     static func main() async {
+        var command: any ParsableCommand
         do {
-            var command = try parseAsRoot()
+            command = try parseAsRoot()
+        } catch {
+            end(withParserError: error)
+        }
+        do {
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -40,9 +45,21 @@ struct MistKitCommand: AsyncParsableCommand {
             end(with: error)
         } catch let error as CloudKitError {
             end(with: CommandError(error))
-        } catch {
+        } catch  where exitCode(for: error).isSuccess {
+            // A command that is only a group of others prints its help.
             exit(withError: error)
+        } catch {
+            end(with: CommandError(unexpected: error))
         }
+    }
+
+    /// Ends with the two lines of a mistake on the command line; prints help or the version where that was asked for.
+    private static func end(withParserError error: any Error) -> Never {
+        guard !exitCode(for: error).isSuccess else { exit(withError: error) }
+        // The last line of the full text quotes the command that prints the help of the command that was meant.
+        let quoted = fullMessage(for: error).split(separator: "\n").last?.split(separator: "'")
+        let help = quoted.flatMap { $0.count > 1 ? String($0[1]) : nil } ?? "mistkit --help"
+        end(with: CommandError(commandLine: message(for: error), help: help))
     }
 
     private static func end(with error: CommandError) -> Never {
@@ -76,7 +93,7 @@ struct ZonesCommand: AsyncParsableCommand {
 struct AuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "auth",
-        abstract: "Sign in and out, make keys, and see who you are to the service.",
+        abstract: "Sign in and out, make keys, and check credentials.",
         subcommands: [SignInCommand.self, SignOutCommand.self, StatusCommand.self, KeyGenerationCommand.self]
     )
 }

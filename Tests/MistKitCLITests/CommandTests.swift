@@ -26,6 +26,14 @@ struct CommandTests {
 
     @discardableResult
     func mistkit(_ arguments: String..., environment: [String: String] = [:], input: String = "") throws -> Outcome {
+        try mistkit(arguments: arguments, environment: environment, input: input)
+    }
+
+    func mistkit(
+        arguments: [String],
+        environment: [String: String] = [:],
+        input: String = ""
+    ) throws -> Outcome {
         let process = Process()
         process.executableURL = Self.executable
         process.arguments = arguments
@@ -150,6 +158,46 @@ struct CommandTests {
         #expect(outcomes[2].errors.contains("standard input, line 1"))
     }
 
+    @Test(arguments: [
+        (
+            ["records", "query"],
+            "mistkit: Missing expected argument '<type>'.",
+            "`mistkit records query --help` lists the arguments and options."
+        ),
+        (
+            ["records", "changes"],
+            "mistkit: The default zone has no change feed.",
+            "Name a custom zone with --zone; `mistkit zones list` prints them."
+        ),
+        (["records", "query", "Note", "--limit", "0"], "mistkit: --limit is out of range.", "Give a number from 1."),
+        (
+            ["records", "query", "Note", "--filter", "rating"],
+            "mistkit: The filter \"rating\" has no comparator.",
+            "Write it as: field == value"
+        ),
+        (
+            ["records", "update", "absent", "-F", "a=1"],
+            "mistkit: Record absent: ",
+            "Check the name, and the container, database and zone in which it is looked up."
+        ),
+        (
+            ["records", "lookup", "absent", "missing"],
+            "mistkit: 2 of 2 records failed.",
+            "Check the name, and the container, database and zone in which it is looked up."
+        ),
+        (["schema"], nil, nil),
+    ]) func anErrorIsTwoLines(_ arguments: [String], problem: String?, remedy: String?) throws {
+        let outcome = try mistkit(arguments: arguments)
+        guard let problem, let remedy else {
+            #expect(outcome.status == 0 && outcome.errors == "" && outcome.output.contains("USAGE: mistkit schema"))
+            return
+        }
+        let lines = outcome.errors.split(separator: "\n").suffix(2)
+        #expect(outcome.status != 0)
+        #expect(lines.first?.hasPrefix(problem) == true, "\(outcome.errors)")
+        #expect(lines.last?.hasPrefix("  " + remedy) == true, "\(outcome.errors)")
+    }
+
     @Test func printsItsVersionAsTheChangelogHasIt() throws {
         let version = try mistkit("--version").output.trimmingCharacters(in: .newlines)
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -161,6 +209,29 @@ struct CommandTests {
         } else {
             #expect(heading.contains(version))
         }
+    }
+
+    @Test func aZoneIsDeletedWithItsRecords() throws {
+        try mistkit("zones", "create", "Notes")
+        try mistkit("records", "create", "--type", "Note", "--name", "a", "--zone", "Notes")
+        let deleted = try mistkit("zones", "delete", "Notes")
+        #expect(deleted.status == 0)
+        #expect(deleted.errors == "Deleted the zone Notes and its records.\n")
+        #expect(try !mistkit("zones", "list", "-f", "csv").output.contains("Notes"))
+        #expect(try mistkit("records", "lookup", "a", "--zone", "Notes").errors.contains("ZONE_NOT_FOUND"))
+    }
+
+    @Test func aFileGoesUpAndComesDown() throws {
+        try Data("beans".utf8).write(to: folder.appendingPathComponent("in.txt"))
+        let uploaded = try mistkit("assets", "upload", "in.txt", "--type", "Note", "--name", "a", "--field", "file")
+        #expect(uploaded.status == 0, "\(uploaded.errors)")
+        let downloaded = try mistkit("assets", "download", "out.txt", "--name", "a", "--field", "file")
+        #expect(downloaded.status == 0, "\(downloaded.errors)")
+        let path = folder.appendingPathComponent("out.txt").path
+        #expect(FileManager.default.contents(atPath: path) == Data("beans".utf8))
+        let missing = try mistkit("assets", "upload", "absent.txt", "--type", "Note", "--field", "file")
+        #expect(missing.status == 65)
+        #expect(missing.errors.hasSuffix("\n  Check the path of the file and its permissions.\n"))
     }
 
     @Test func tablesWithoutRowsSaySo() throws {
@@ -232,7 +303,7 @@ struct CommandTests {
         let environment = ["MISTKIT_API_TOKEN": "a", "MISTKIT_CONTAINER": "iCloud.com.example"]
         let out = try mistkit("auth", "sign-out", environment: environment)
         #expect(out.status == 0)
-        #expect(out.output == "Nobody was signed in.\n")
+        #expect(out.output == "No user was signed in.\n")
     }
 
     /// Starts `mistkit emulator` in the folder, and reads from its greeting what another terminal has to set.

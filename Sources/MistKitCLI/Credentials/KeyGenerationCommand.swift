@@ -6,15 +6,15 @@ import MistKit
 struct KeyGenerationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keygen",
-        abstract: "Make a server-to-server key: the private key into a file, the public key on standard output.",
+        abstract: "Make a server-to-server key: the private key in a file, the public key on standard output.",
         discussion: """
-            The private key is written in PEM, readable for you alone, and an existing file is never replaced. For Apple's service, paste \
-            the public key into the container's Tokens & Keys page; the console shows the key ID for MISTKIT_KEY_ID. For the emulator, \
-            keep the public key in a file and start it with that: mistkit auth keygen > key.pub; mistkit emulator --public-key key.pub
+            The file has the private key as PEM and only you can read it; an existing file is not replaced. For Apple's service, paste the \
+            public key into the page Tokens & Keys of the container; the console shows the key ID for MISTKIT_KEY_ID. For the emulator, \
+            save the public key in a file: mistkit auth keygen > key.pub; mistkit emulator --public-key key.pub
             """
     )
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Where the private key goes.", valueName: "file"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file for the private key.", valueName: "file"))
     var output = "cloudkit-private-key.pem"
 
     func run() async throws {
@@ -25,13 +25,13 @@ struct KeyGenerationCommand: AsyncParsableCommand {
             throw errno == EEXIST
                 ? CommandError(
                     code: .usage,
-                    message: "\(output) exists and is not replaced.",
+                    message: "The file \(output) exists and is not replaced.",
                     remedy: "Name another file with --output, or move that one away."
                 )
                 : CommandError(
                     code: .usage,
-                    message: "\(output) cannot be written: \(String(cString: strerror(errno))).",
-                    remedy: "Name a file in a folder of yours with --output."
+                    message: "The file \(output) cannot be written: \(String(cString: strerror(errno))).",
+                    remedy: "Name a file in a folder that you can write to with --output."
                 )
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

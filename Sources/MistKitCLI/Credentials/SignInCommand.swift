@@ -7,10 +7,10 @@ import MistSignIn
 struct SignInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-in",
-        abstract: "Sign a person in, in the browser, and keep the token for the commands that follow.",
+        abstract: "Sign a user in with the browser, and keep the token for later commands.",
         discussion: """
-            Needs an API token of the container. The web authentication token is kept in the data folder, in a file that is readable for you \
-            alone; each command puts the next one there. MISTKIT_WEB_AUTH_TOKEN, where it is set, is used in its place.
+            Needs an API token of the container. The web authentication token is kept in the data folder, in a file that only you can read. \
+            Each command replaces it with the next one. MISTKIT_WEB_AUTH_TOKEN takes precedence over the file.
             """,
         aliases: ["login"]
     )
@@ -19,25 +19,27 @@ struct SignInCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The API token's callback, when the console says URL Redirect: an address of this machine.",
-            discussion: "Otherwise the console has to say Post Message, and allow every domain.",
+            "The callback of the API token if the console has URL Redirect: an address of this machine.",
+            discussion: "Without it, the console needs Post Message and every domain allowed.",
             valueName: "url"
         )
     )
     var callback: String?
 
-    @Option(help: ArgumentHelp("The port to wait at for the message; 0 takes a free one.", valueName: "number"))
+    @Option(help: ArgumentHelp("The port that receives the message; 0 takes a free one.", valueName: "number"))
     var port = 0
 
-    @Option(help: ArgumentHelp("How long to wait for the person.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to wait for the user.", valueName: "seconds"))
     var timeout = 300
 
-    @Flag(name: .customLong("no-browser"), help: "Print the address to open, and open nothing.")
+    @Flag(name: .customLong("no-browser"), help: "Print the address instead of opening it.")
     var opensNoBrowser = false
 
     func validate() throws {
-        guard (0...65535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
-        guard timeout > 0 else { throw ValidationError("--timeout is at least 1.") }
+        guard (0...65535).contains(port) else {
+            throw ValidationError("--port is out of range.\nGive a number from 0 to 65535; 0 takes a free port.")
+        }
+        guard timeout > 0 else { throw ValidationError("--timeout is out of range.\nGive a number of seconds from 1.") }
     }
 
     func run() async throws {
@@ -49,8 +51,8 @@ struct SignInCommand: AsyncParsableCommand {
                 code: .permission,
                 message: "Signing in needs a container and one of its API tokens.",
                 remedy: settings.hasCredentials
-                    ? "Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER; a server-to-server key is nobody's."
-                    : "Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER. The embedded emulator has a user, who is signed in."
+                    ? "Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER; a server-to-server key has no user."
+                    : "Set MISTKIT_API_TOKEN and MISTKIT_CONTAINER. The user of the embedded emulator is signed in already."
             )
         }
         let manager = AdaptiveTokenManager(apiToken: apiToken, storage: session.storage)
@@ -66,7 +68,7 @@ struct SignInCommand: AsyncParsableCommand {
             timeout: .seconds(timeout)
         ) { [opensNoBrowser] url in
             Terminal.writeError("Open this page to sign in: \(url.absoluteString)")
-            // Where no browser opens, the address stands above.
+            // If no browser opens, the user has the address.
             if !opensNoBrowser { try? WebAuthenticator.openInBrowser(url) }
         }
         let person = try await authenticator.signIn(manager, to: service)
@@ -79,7 +81,11 @@ struct SignInCommand: AsyncParsableCommand {
     private func tokenCallback() throws -> WebAuthenticator.Callback {
         guard let callback else { return .postMessage(port: port) }
         guard let url = URL(string: callback) else {
-            throw CommandError(code: .usage, message: "\(callback) is no address.")
+            throw CommandError(
+                code: .usage,
+                message: "--callback: \"\(callback)\" is not an address.",
+                remedy: "Give the address of the CloudKit console, such as http://127.0.0.1:8642/signed-in."
+            )
         }
         return .redirect(to: url)
     }
@@ -89,7 +95,7 @@ struct SignInCommand: AsyncParsableCommand {
 struct SignOutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-out",
-        abstract: "Forget the token of the person who signed in.",
+        abstract: "Forget the token of the user who signed in.",
         aliases: ["logout"]
     )
 
@@ -98,11 +104,11 @@ struct SignOutCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings.read(flags: connection)
         guard let session = try settings.sessionFile(), session.exists else {
-            Terminal.writeLine("Nobody was signed in.")
+            Terminal.writeLine("No user was signed in.")
             return
         }
         try await session.storage.store(webAuthToken: nil)
-        Terminal.writeLine("Signed out; \(session.path) is gone.")
+        Terminal.writeLine("Signed out; \(session.path) is deleted.")
     }
 }
 

@@ -5,7 +5,7 @@ import MistKit
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say which service the settings lead to and as whom, and ask it."
+        abstract: "Print the service, the database and the credentials of the settings, and check them."
     )
 
     @OptionGroup var connection: ConnectionOptions

@@ -106,7 +106,11 @@ struct Demo {
         } catch let error as CloudKitError where error.code == .conflict {
             return error
         }
-        throw CommandError(code: .failure, message: "The service took a change that was made on an old state.")
+        throw CommandError(
+            code: .failure,
+            message: "The service accepted a change that was based on an old state of a record.",
+            remedy: "Check the service at --server-url: CloudKit refuses such a change."
+        )
     }
 
     private func tellChanges(since token: ZoneChangeToken?) async throws -> ZoneChangeToken? {

@@ -6,20 +6,22 @@ import MistKit
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Go once around: zone, batches, query, conflict, change feed, delete.",
+        abstract: "Show the main operations: a zone, batches, a query, a conflict, changes, deletion.",
         discussion: """
-            Works on the embedded emulator, or with a user's credentials on the service that they belong to. It keeps to the zone \
-            MistKitDemo of the private database and deletes the records that it wrote.
+            Runs on the embedded emulator, or on the service for which a user's credentials are set. It uses the zone MistKitDemo of the \
+            private database and deletes the records that it created.
             """
     )
 
-    @Option(help: ArgumentHelp("How many notes to write.", valueName: "count"))
+    @Option(help: ArgumentHelp("The number of notes to create.", valueName: "count"))
     var count = 400
 
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard (10...100_000).contains(count) else { throw ValidationError("--count is from 10 to 100000.") }
+        guard (10...100_000).contains(count) else {
+            throw ValidationError("--count is out of range.\nGive a number from 10 to 100000.")
+        }
     }
 
     func run() async throws {
@@ -28,8 +30,9 @@ struct DemoCommand: AsyncParsableCommand {
         guard connection.identity == .user else {
             throw CommandError(
                 code: .permission,
-                message: "The demo needs a user, since only private databases have zones of one's own.",
-                remedy: "Set MISTKIT_WEB_AUTH_TOKEN beside the API token, or unset all to use the embedded emulator."
+                message: "The demo needs a user's credentials, since only private databases have custom zones.",
+                remedy:
+                    "Set MISTKIT_WEB_AUTH_TOKEN and MISTKIT_API_TOKEN, or unset all credentials to use the embedded emulator."
             )
         }
         let demo = Demo(

@@ -11,17 +11,17 @@ struct EmulatorCommand: AsyncParsableCommand {
         commandName: "emulator",
         abstract: "Serve CloudKit Web Services on this machine until Ctrl-C.",
         discussion: """
-            With Ctrl-C or SIGTERM, requests under way are answered first, for as long as --shutdown-timeout says. A second Ctrl-C ends \
-            it at once.
+            Ctrl-C and SIGTERM stop the emulator. It first answers the requests that it has received, for at most the time of \
+            --shutdown-timeout. A second Ctrl-C stops it at once.
 
-            The data stay in the data folder, the same that other commands use when no credentials are set. Any client of CloudKit Web \
-            Services can talk to it, CloudKit JS included.
+            The data are in the data folder, which other commands use as well when no credentials are set. Any client of CloudKit Web \
+            Services can use the emulator, CloudKit JS included.
 
-            The credentials hold in development and production. As on the service, production takes only record types and fields that \
-            `mistkit schema deploy` brought from development.
+            The credentials are valid in development and production. As on Apple's service, production accepts only record types and \
+            fields that `mistkit schema deploy` copied from development.
 
-            Several emulators may use one data folder, each on a port of its own, and other commands may use the folder meanwhile: all work \
-            on the same data, and a client of one gets the pushes for what is written through another.
+            Several emulators can use one data folder, each on its own port, and so can other commands at the same time. All of them work \
+            on the same data, and a client of one emulator receives the pushes of changes made through another.
             """
     )
 
@@ -49,7 +49,7 @@ struct EmulatorCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("sign-in-callback"),
         help: ArgumentHelp(
-            "Where the sign-in page sends the token: to an http or https address, or else in a message to the window that opened it.",
+            "The http or https address to which the sign-in page sends the token. Without it the page sends a message to the window that opened it.",
             valueName: "url"
         )
     )
@@ -58,11 +58,13 @@ struct EmulatorCommand: AsyncParsableCommand {
     @OptionGroup(title: "Limits of connections")
     var limits: ServerLimitOptions
 
-    @Flag(name: .shortAndLong, help: "Log each request on standard error.")
+    @Flag(name: .shortAndLong, help: "Log each request to standard error.")
     var verbose = false
 
     func validate() throws {
-        guard (0...65535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
+        guard (0...65535).contains(port) else {
+            throw ValidationError("--port is out of range.\nGive a number from 0 to 65535; 0 takes a free port.")
+        }
     }
 
     func run() async throws {
@@ -95,7 +97,11 @@ struct EmulatorCommand: AsyncParsableCommand {
                 for: container
             )
         } catch let error as EmulatorError {
-            throw CommandError(code: .usage, message: "--sign-in-callback: \(error.reason).")
+            throw CommandError(
+                code: .usage,
+                message: "--sign-in-callback: \(error.reason).",
+                remedy: "Give an http or https address, or leave the option out."
+            )
         }
         let knownKeys = try embedded.emulator.registeredServerKeyIDs(for: container)
         let greeting = EmulatorGreeting(
@@ -118,9 +124,9 @@ struct EmulatorCommand: AsyncParsableCommand {
         } catch {
             throw CommandError(
                 code: .unavailable,
-                message: "\(host):\(port) cannot be listened on: \(error)",
+                message: "The emulator cannot listen on \(host):\(port): \(error)",
                 remedy:
-                    "Where another program has the port, --port 0 takes a free one; --host names an interface of this machine."
+                    "If another program uses the port, choose another with --port; 0 takes a free one. --host has to be an address of this machine."
             )
         }
     }

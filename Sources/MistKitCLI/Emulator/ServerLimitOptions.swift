@@ -13,7 +13,7 @@ import CloudKitEmulatorServer
 struct ServerLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How long the emulator, when it stops, waits for requests under way. (default: 5)",
+            "How long the emulator waits for unfinished requests when it stops. (default: 5)",
             valueName: "seconds"
         )
     )
@@ -24,10 +24,10 @@ struct ServerLimitOptions: ParsableArguments {
     )
     var idleTimeout: Double?
 
-    @Option(help: ArgumentHelp("How long the head of a request may take. (default: 30)", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long the head of a request can take. (default: 30)", valueName: "seconds"))
     var headTimeout: Double?
 
-    @Option(help: ArgumentHelp("How long a body may stand still. (default: 60)", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long a body can make no progress. (default: 60)", valueName: "seconds"))
     var transferTimeout: Double?
 
     @Option(
@@ -46,10 +46,12 @@ struct ServerLimitOptions: ParsableArguments {
         for (name, value, least) in timeouts {
             guard let value else { continue }
             guard value >= least, value <= 1e9 else {
-                throw ValidationError("\(name) is a number of seconds, at least \(least).")
+                throw ValidationError("\(name) is out of range.\nGive a number of seconds from \(least).")
             }
         }
-        guard maximumConnections ?? 1 >= 1 else { throw ValidationError("--maximum-connections is 1 or more.") }
+        guard maximumConnections ?? 1 >= 1 else {
+            throw ValidationError("--maximum-connections is out of range.\nGive a number from 1.")
+        }
     }
 
     /// Puts what was given in the place of the defaults.

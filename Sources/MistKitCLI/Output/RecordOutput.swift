@@ -18,7 +18,7 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 struct OutputOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
-        help: "table for people; json, ndjson or csv for programs. The JSON is that of CloudKit Web Services."
+        help: "The format of the output. JSON has the form of CloudKit Web Services."
     )
     var format = OutputFormat.table
 }

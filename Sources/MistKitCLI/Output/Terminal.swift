@@ -7,7 +7,7 @@ struct Terminal: Sendable {
     /// Whether people see standard output as it is written, rather than a file or another program.
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The columns of the terminal, nil where standard output is no terminal.
+    /// The columns of the terminal; nil where standard output is not a terminal.
     static var width: Int? {
         guard isInteractive else { return nil }
         var size = winsize()
@@ -39,7 +39,7 @@ struct Terminal: Sendable {
 }
 
 extension FileHandle {
-    /// A reader that went away (`mistkit records query | head`) is no error of ours.
+    /// A reader that stops early (`mistkit records query | head`) is not an error.
     fileprivate func writeQuietly(_ data: Data) {
         try? write(contentsOf: data)
     }

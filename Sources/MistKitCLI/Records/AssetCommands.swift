@@ -6,7 +6,7 @@ import MistKit
 struct AssetsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assets",
-        abstract: "Put files into fields of records, and get them out.",
+        abstract: "Upload and download the files of records.",
         subcommands: [UploadAssetCommand.self, DownloadAssetCommand.self]
     )
 }
@@ -17,7 +17,7 @@ struct UploadAssetCommand: AsyncParsableCommand {
         commandName: "upload",
         abstract: "Upload a file, and save it in a field of a record.",
         discussion: """
-            The record of the name is updated whatever else it has, or created with the file alone: \
+            The field of the record is replaced, even if another client changed the record; a record that does not exist is created: \
             mistkit assets upload photo.jpg --type User --name mei --field photo
             """
     )
@@ -31,7 +31,7 @@ struct UploadAssetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The field's name.", valueName: "name"))
     var field: String
 
-    @Option(help: ArgumentHelp("The record's name; the service makes one where there is none.", valueName: "name"))
+    @Option(help: ArgumentHelp("The record's name; without it the service makes one.", valueName: "name"))
     var name: String?
 
     @OptionGroup var zone: ZoneOptions
@@ -59,7 +59,7 @@ struct DownloadAssetCommand: AsyncParsableCommand {
         commandName: "download",
         abstract: "Download the file in a field of a record.",
         discussion: """
-            The file appears when all of it is there, over one that was there before: \
+            The file is written when the download is complete, and replaces a file of the same name: \
             mistkit assets download photo.jpg --name mei --field photo
             """
     )

@@ -7,10 +7,10 @@ import StreamingJSON
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "List what was changed and deleted in a zone since a token was handed out.",
+        abstract: "List the records that were changed or deleted in a zone since a token.",
         discussion: """
-            Without a token the whole history comes: each record once, as it is now. The token for the next time is written on standard \
-            error, or kept in the file that --token-file names, so that the same command run again shows only what is new.
+            Without a token, every record is listed once, as it is now. The token for the next run is written to standard error, or to the \
+            file of --token-file. With that file, the next run of the same command lists only new changes.
             """
     )
 
@@ -20,7 +20,7 @@ struct ChangesCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A file that keeps the token between runs.", valueName: "file"))
     var tokenFile: String?
 
-    @Option(help: ArgumentHelp("Records a page, 200 at most.", valueName: "count"))
+    @Option(help: ArgumentHelp("The number of records of a page, at most 200.", valueName: "count"))
     var pageSize: Int?
 
     @OptionGroup var zone: ZoneOptions
@@ -29,12 +29,20 @@ struct ChangesCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard zone.zone != nil else {
-            throw ValidationError("Name a custom zone with --zone; the default zone has no change feed.")
+            throw CommandError(
+                code: .usage,
+                message: "The default zone has no change feed.",
+                remedy: "Name a custom zone with --zone; `mistkit zones list` prints them."
+            )
         }
         guard since == nil || tokenFile == nil else {
-            throw ValidationError("--since and --token-file exclude each other.")
+            throw ValidationError(
+                "--since and --token-file cannot be combined.\nGive one of them: the token itself, or the file that keeps it."
+            )
         }
-        guard (1...200).contains(pageSize ?? 1) else { throw ValidationError("--page-size is from 1 to 200.") }
+        guard (1...200).contains(pageSize ?? 1) else {
+            throw ValidationError("--page-size is out of range.\nGive a number from 1 to 200.")
+        }
     }
 
     func run() async throws {
@@ -44,7 +52,7 @@ struct ChangesCommand: AsyncParsableCommand {
         var feed = ChangeOutput(output.format)
         for try await page in database.changes(inZone: zoneID, since: token, pageSize: pageSize) {
             for record in page.changedRecords + page.deletedRecords { try feed.append(record) }
-            for failure in page.failures { Terminal.writeError("mistkit: \(CommandError.describe(failure))") }
+            for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
             token = page.token
         }
         feed.finish()
@@ -69,7 +77,7 @@ struct ChangesCommand: AsyncParsableCommand {
         guard let token = ZoneChangeToken(text) else {
             throw CommandError(
                 code: .data,
-                message: "\(tokenFile ?? "--since") holds no token.",
+                message: "\(tokenFile ?? "--since") does not hold a token.",
                 remedy: "Leave it out, or remove the file, to begin with the whole history."
             )
         }

@@ -9,7 +9,7 @@ struct QueryCommand: AsyncParsableCommand {
         discussion: """
             A filter is a field, a comparator and a value: --filter 'rating > 3', --filter 'title BEGINS_WITH He', \
             --filter 'tags LIST_CONTAINS swift', --filter 'place NEAR 59.9,10.7 within 5000', --filter 'when:TIMESTAMP >= 2026-01-01', \
-            --filter 'zip == "4"' for a text. Give --filter once for each condition; all have to hold. @created, @modified and \
+            --filter 'zip == "4"' for a text. Give --filter once for each condition; a record has to meet all of them. @created, @modified and \
             @createdBy are system fields, which every record has.
             """
     )
@@ -26,14 +26,14 @@ struct QueryCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("sort"),
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A field to sort by, with - before it for falling order.", valueName: "field")
+        help: ArgumentHelp("A field to sort by, with - before it for descending order.", valueName: "field")
     )
     var sorts: [String] = []
 
-    @Option(help: ArgumentHelp("The most records to print.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of records to print.", valueName: "count"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("Records a page, 200 at most.", valueName: "count"))
+    @Option(help: ArgumentHelp("The number of records of a page, at most 200.", valueName: "count"))
     var pageSize: Int?
 
     @Flag(help: "Search all zones.")
@@ -45,9 +45,13 @@ struct QueryCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard limit ?? 1 > 0 else { throw ValidationError("--limit begins at 1.") }
-        guard (1...200).contains(pageSize ?? 1) else { throw ValidationError("--page-size is from 1 to 200.") }
-        guard !zoneWide || zone.zone == nil else { throw ValidationError("--zone-wide and --zone exclude each other.") }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit is out of range.\nGive a number from 1.") }
+        guard (1...200).contains(pageSize ?? 1) else {
+            throw ValidationError("--page-size is out of range.\nGive a number from 1 to 200.")
+        }
+        guard !zoneWide || zone.zone == nil else {
+            throw ValidationError("--zone-wide and --zone cannot be combined.\nName one zone, or search all of them.")
+        }
     }
 
     func run() async throws {

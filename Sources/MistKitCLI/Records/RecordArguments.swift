@@ -5,7 +5,7 @@ import StreamingJSON
 
 /// The zone that a command works in.
 struct ZoneOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The zone; the default zone where there is none.", valueName: "name"))
+    @Option(help: ArgumentHelp("The zone; without it the default zone.", valueName: "name"))
     var zone: String?
 
     @Option(help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"))
@@ -72,10 +72,11 @@ enum RecordInput {
     }
 }
 
-/// What a batch came to: its records are written, its failures told on standard error, and the exit code follows.
+/// The results of a batch: records go to the output, failures to standard error; a failure makes the exit code 1.
 struct BatchOutcome {
     private var output: RecordOutput
     private var failures = 0
+    private var remedies: Set<String> = []
     private var successes = 0
 
     init(_ format: OutputFormat) {
@@ -89,18 +90,30 @@ struct BatchOutcome {
             try output.append(record)
         case .failure(let error):
             failures += 1
+            remedies.insert(CommandError.remedy(for: error))
             Terminal.writeError("mistkit: \(CommandError.describe(error))")
         }
     }
 
+    /// What to do about the failed items; their lines tell them apart where it is not the same for all.
+    private var failedRemedy: String {
+        guard remedies.count == 1, let remedy = remedies.first else {
+            return "The lines above give the reason for each; the other records are done."
+        }
+        return remedy
+    }
+
     /// Ends the output.
     ///
-    /// - Throws: `ExitCode.failure` when an item failed; its message has been written.
+    /// - Throws: A ``CommandError`` with the number of failed items; their messages have been written.
     mutating func finish() throws {
         output.finish(emptyNote: failures == 0 ? "No records." : nil)
         guard failures == 0 else {
-            Terminal.writeError("mistkit: \(failures) of \(failures + successes) failed.")
-            throw ExitCode.failure
+            throw CommandError(
+                code: .failure,
+                message: "\(failures) of \(failures + successes) records failed.",
+                remedy: failedRemedy
+            )
         }
     }
 }

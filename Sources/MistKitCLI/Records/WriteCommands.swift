@@ -8,16 +8,16 @@ struct CreateCommand: AsyncParsableCommand {
         abstract: "Create one record from arguments, or many from a file.",
         discussion: """
             A field is name=value or name:TYPE=value: --field title=Hello --field rating=4 --field when:TIMESTAMP=2026-01-31T12:00:00Z \
-            --field tags:STRING_LIST=a,b. Without a type, 4 is an INT64, 4.5 a DOUBLE, all else a STRING. A type that ends in ! is encrypted.
+            --field tags:STRING_LIST=a,b. Without a type, 4 is an INT64, 4.5 a DOUBLE, any other value a STRING. A type that ends in ! is encrypted.
 
-            With --from, --type is the type of the records that name none.
+            With --from, --type is the type of records that have no type in the file.
             """
     )
 
     @Option(help: ArgumentHelp("The record type.", valueName: "name"))
     var type: String?
 
-    @Option(help: ArgumentHelp("The record's name; the service makes one where there is none.", valueName: "name"))
+    @Option(help: ArgumentHelp("The record's name; without it the service makes one.", valueName: "name"))
     var name: String?
 
     @Option(
@@ -31,7 +31,7 @@ struct CreateCommand: AsyncParsableCommand {
     )
     var from: String?
 
-    @Flag(help: "All or none, in a custom zone.")
+    @Flag(help: "Create all records or none; needs a custom zone.")
     var atomic = false
 
     @OptionGroup var zone: ZoneOptions
@@ -41,12 +41,15 @@ struct CreateCommand: AsyncParsableCommand {
     func validate() throws {
         guard type != nil || from != nil else {
             throw ValidationError(
-                "Give --type with fields, or --from with a file: mistkit records create --type Note --field title=Hello"
+                """
+                The record type is missing.
+                Give --type and --field, or --from: mistkit records create --type Note --field title=Hello
+                """
             )
         }
         guard from == nil || (name == nil && fields.isEmpty) else {
             throw ValidationError(
-                "--name and --field describe one record; --from takes names and fields from the file."
+                "--from cannot be combined with --name or --field.\nWrite names and fields into the file."
             )
         }
     }
@@ -85,8 +88,8 @@ struct UpdateCommand: AsyncParsableCommand {
         commandName: "update",
         abstract: "Change fields of a record.",
         discussion: """
-            The record is fetched first, and the change is refused when somebody else changed it in between. --tag says which state \
-            you saw; --force overwrites whatever is there. name:NULL= clears a field.
+            The command fetches the record first. The service refuses the change where another client changed the record in between, or \
+            after the state of --tag. --force overwrites the record in any state. name:NULL= clears a field.
             """
     )
 
@@ -99,10 +102,10 @@ struct UpdateCommand: AsyncParsableCommand {
     )
     var fields: [String]
 
-    @Option(help: ArgumentHelp("The change tag of the state that you saw.", valueName: "tag"))
+    @Option(help: ArgumentHelp("The change tag of the record that the change is based on.", valueName: "tag"))
     var tag: String?
 
-    @Flag(help: "Overwrite, whoever changed the record.")
+    @Flag(help: "Overwrite the record, even if another client changed it.")
     var force = false
 
     @OptionGroup var zone: ZoneOptions
@@ -110,7 +113,11 @@ struct UpdateCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard tag == nil || !force else { throw ValidationError("--tag and --force exclude each other.") }
+        guard tag == nil || !force else {
+            throw ValidationError(
+                "--tag and --force cannot be combined.\nGive the change tag, or overwrite the record whatever its tag."
+            )
+        }
     }
 
     func run() async throws {
@@ -139,15 +146,15 @@ struct DeleteCommand: AsyncParsableCommand {
         commandName: "delete",
         abstract: "Delete records.",
         discussion: """
-            Each record is fetched first and deleted in that state; --force deletes whatever is there. Deleted records cannot be brought \
-            back.
+            The command fetches each record first. The service refuses to delete a record that another client changed in between. --force \
+            deletes a record in any state. Deleted records cannot be restored.
             """
     )
 
     @Argument(help: "The records' names.")
     var names: [String]
 
-    @Flag(help: "Delete, whoever changed the record.")
+    @Flag(help: "Delete the record, even if another client changed it.")
     var force = false
 
     @OptionGroup var zone: ZoneOptions

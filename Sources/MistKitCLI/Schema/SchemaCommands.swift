@@ -17,8 +17,8 @@ struct DeploySchemaCommand: AsyncParsableCommand {
         commandName: "deploy",
         abstract: "Copy the development schema of the embedded emulator to production.",
         discussion: """
-            Record types and fields are added to production; nothing is changed or removed, and no record is copied. The command may run \
-            while `mistkit emulator` serves the same data folder.
+            Record types and fields are added to production. Nothing is changed or removed, and records are not copied. The command can \
+            run while `mistkit emulator` serves the same data folder.
             """
     )
 
@@ -26,14 +26,14 @@ struct DeploySchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
         let connection = try Connection.open(connection)
-        guard case .embedded(let embedded) = connection.place else {
+        guard case .embedded(let embedded) = connection.destination else {
             throw CommandError(
                 code: .usage,
                 message:
-                    "The settings lead to \(connection.title), and a schema can be deployed on the embedded emulator only.",
+                    "The schema of \(connection.title) cannot be deployed from here; this command works on the embedded emulator only.",
                 remedy: """
-                    For an emulator that `mistkit emulator` serves, run the command without credentials on the same --data-folder. For \
-                    Apple's service, use "Deploy Schema Changes" of the CloudKit console.
+                    For `mistkit emulator`, run the command without credentials and with the same --data-folder. For Apple's service, use \
+                    "Deploy Schema Changes" in the CloudKit console.
                     """
             )
         }
@@ -43,7 +43,8 @@ struct DeploySchemaCommand: AsyncParsableCommand {
         } catch let error as EmulatorError {
             throw CommandError(
                 code: .failure,
-                message: "The schema of \(embedded.container) is not deployed: \(error.reason)."
+                message: "The schema of \(embedded.container) is not deployed: \(error.reason).",
+                remedy: "Run the command again; --data-folder names the folder of the emulator."
             )
         }
     }

@@ -8,7 +8,7 @@ import Synchronization
 
 /// The service that a command talks to: Apple's or an emulator's at an address when there are credentials, else the embedded one.
 struct Connection {
-    enum Place {
+    enum Destination {
         case embedded(EmbeddedEmulator)
         case address(URL)
     }
@@ -22,28 +22,28 @@ struct Connection {
 
     let service: CloudKitService
     let scope: DatabaseScope
-    let place: Place
+    let destination: Destination
     let identity: Identity
 
     var database: CloudKitDatabase { service.database(scope) }
 
-    /// The database, where zones of one's own can be made and deleted.
+    /// The database, in which custom zones can be created and deleted.
     ///
     /// - Throws: ``CommandError`` when it is not the private one.
     func databaseOfZones() throws(CommandError) -> CloudKitDatabase {
         guard scope == .private else {
             throw CommandError(
                 code: .usage,
-                message: "Zones are made and deleted in private databases; this is the \(scope.rawValue) one.",
+                message: "Zones cannot be created or deleted in the \(scope.rawValue) database.",
                 remedy: "Use --database private with a user's web authentication token."
             )
         }
         return database
     }
 
-    /// The place on one line, for people.
+    /// The destination on one line, for people.
     var title: String {
-        switch place {
+        switch destination {
         case .embedded(let embedded): "embedded emulator, data in \(embedded.folder)/"
         case .address(let url): url.absoluteString
         }
@@ -63,7 +63,7 @@ struct Connection {
             guard settings.serverURL == nil else {
                 throw CommandError(
                     code: .permission,
-                    message: "There is an address of a service, but there are no credentials for it.",
+                    message: "The address of a service is set, but no credentials for it.",
                     remedy:
                         "Set MISTKIT_API_TOKEN, or MISTKIT_KEY_ID and MISTKIT_PRIVATE_KEY_FILE; an emulator prints its own."
                 )
@@ -73,7 +73,7 @@ struct Connection {
         guard let container = settings.container else {
             throw CommandError(
                 code: .usage,
-                message: "There are credentials, but no container.",
+                message: "Credentials are set, but no container.",
                 remedy: "Name it with --container or MISTKIT_CONTAINER, such as iCloud.com.example.app."
             )
         }
@@ -90,7 +90,7 @@ struct Connection {
         return Connection(
             service: service,
             scope: scope ?? (identity == .user ? .private : .public),
-            place: .address(address),
+            destination: .address(address),
             identity: identity
         )
     }
@@ -119,7 +119,7 @@ struct Connection {
             middlewares: counter.map { [$0] } ?? [],
             logger: logger
         )
-        return Connection(service: service, scope: scope ?? .private, place: .embedded(embedded), identity: .user)
+        return Connection(service: service, scope: scope ?? .private, destination: .embedded(embedded), identity: .user)
     }
 
     static func logger(verbose: Bool) -> Logger {
@@ -140,8 +140,8 @@ extension Settings {
         guard let known = ContainerEnvironment(rawValue: environment.lowercased()) else {
             throw CommandError(
                 code: .usage,
-                message: "There is no environment \(environment).",
-                remedy: "It is development or production."
+                message: "\"\(environment)\" is not an environment.",
+                remedy: "Write development or production."
             )
         }
         return known
@@ -152,8 +152,8 @@ extension Settings {
         guard let known = DatabaseScope(rawValue: database.lowercased()) else {
             throw CommandError(
                 code: .usage,
-                message: "There is no database \(database).",
-                remedy: "It is public, private or shared."
+                message: "\"\(database)\" is not a database.",
+                remedy: "Write public, private or shared."
             )
         }
         return known
@@ -164,7 +164,7 @@ extension Settings {
         guard let url = URL(string: serverURL), url.scheme == "http" || url.scheme == "https", url.host != nil else {
             throw CommandError(
                 code: .usage,
-                message: "\(serverURL) is no address of a service.",
+                message: "\"\(serverURL)\" is not the address of a service.",
                 remedy: "Write it as http://127.0.0.1:8080 or https://host."
             )
         }
@@ -178,14 +178,14 @@ extension Settings {
         guard privateKey == nil, privateKeyFile == nil else {
             throw CommandError(
                 code: .permission,
-                message: "There is a private key, but no key ID.",
+                message: "A private key is set, but no key ID.",
                 remedy: "Set MISTKIT_KEY_ID to the ID that the CloudKit console shows for the key."
             )
         }
         guard let apiToken else {
             throw CommandError(
                 code: .permission,
-                message: "There is a web authentication token, but no API token.",
+                message: "A web authentication token is set, but no API token.",
                 remedy: "Set MISTKIT_API_TOKEN to the token of the container with which the user signed in."
             )
         }
@@ -203,14 +203,18 @@ extension Settings {
         guard let privateKeyFile else {
             throw CommandError(
                 code: .permission,
-                message: "There is a key ID, but no private key.",
+                message: "A key ID is set, but no private key.",
                 remedy: "Set MISTKIT_PRIVATE_KEY_FILE to its PEM file, or MISTKIT_PRIVATE_KEY to its text."
             )
         }
         do {
             return try ServerToServerKey(String(contentsOfFile: privateKeyFile, encoding: .utf8))
         } catch let error as CloudKitError {
-            throw CommandError(code: .permission, message: "\(privateKeyFile): \(error.message)")
+            throw CommandError(
+                code: .permission,
+                message: "\(privateKeyFile): \(error.message)",
+                remedy: "`mistkit auth keygen` makes a key pair."
+            )
         } catch {
             throw CommandError(
                 code: .permission,

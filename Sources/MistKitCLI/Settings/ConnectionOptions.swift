@@ -6,7 +6,7 @@ struct ConnectionOptions: ParsableArguments {
         name: .customLong("config"),
         help: ArgumentHelp(
             "A JSON file of settings.",
-            discussion: "Read when present: mistkit.json, then .mistkit/config.json.",
+            discussion: "Without it, mistkit.json or else .mistkit/config.json is read, where it exists.",
             valueName: "file"
         )
     )
@@ -20,30 +20,32 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "public, private or shared; private with a user's credentials, else public.",
+            "public, private or shared; by default private with a user's credentials, public with others.",
             valueName: "name"
         )
     )
     var database: String?
 
-    @Option(help: ArgumentHelp("The address of the service, for an emulator that runs elsewhere.", valueName: "url"))
+    @Option(help: ArgumentHelp("The address of the service, such as that of an emulator.", valueName: "url"))
     var serverURL: String?
 
     @Option(help: ArgumentHelp("An API token of the container.", valueName: "token"))
     var apiToken: String?
 
-    @Option(help: ArgumentHelp("A web authentication token of a user, beside the API token.", valueName: "token"))
+    @Option(
+        help: ArgumentHelp("A web authentication token of a user; needs the API token as well.", valueName: "token")
+    )
     var webAuthToken: String?
 
     @Option(name: .customLong("key-id"), help: ArgumentHelp("The ID of a server-to-server key.", valueName: "id"))
     var keyID: String?
 
-    @Option(help: ArgumentHelp("The file of the server-to-server key's private half, in PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The PEM file of the private key of a server-to-server key.", valueName: "file"))
     var privateKeyFile: String?
 
     @Option(help: ArgumentHelp("The folder of the embedded emulator's data.", valueName: "folder"))
     var dataFolder: String?
 
-    @Flag(name: .shortAndLong, help: "Log each request on standard error; credentials are left out.")
+    @Flag(name: .shortAndLong, help: "Log each request to standard error, without credentials.")
     var verbose = false
 }

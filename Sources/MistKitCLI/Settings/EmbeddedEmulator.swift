@@ -75,7 +75,7 @@ struct EmbeddedEmulator {
                     code: .data,
                     message: "\(path) cannot be read: \(error)",
                     remedy:
-                        "Repair the file, or name another folder with --data-folder. Its records belong to the user in that file."
+                        "Repair the file, since the records belong to its user; or name another folder with --data-folder."
                 )
             }
         }

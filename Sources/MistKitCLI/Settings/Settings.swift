@@ -72,7 +72,7 @@ struct Settings: Sendable {
             throw CommandError(
                 code: .usage,
                 message: "The configuration file \(file) cannot be read: \(error)",
-                remedy: "It has to be one JSON object, such as {\"container\": \"iCloud.com.example.app\"}."
+                remedy: "Write one JSON object, such as {\"container\": \"iCloud.com.example.app\"}."
             )
         }
         var values: [AbsoluteConfigKey: ConfigValue] = [:]

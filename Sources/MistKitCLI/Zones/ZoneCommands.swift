@@ -69,7 +69,7 @@ struct CreateZoneCommand: AsyncParsableCommand {
 struct DeleteZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete a zone with all its records. They cannot be brought back."
+        abstract: "Delete a zone and all its records. They cannot be restored."
     )
 
     @Argument(help: "The zone's name.")
@@ -79,6 +79,6 @@ struct DeleteZoneCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Connection.open(connection).databaseOfZones().deleteZone(ZoneID(zoneName: name))
-        Terminal.writeError("The zone \(name) and its records are deleted.")
+        Terminal.writeError("Deleted the zone \(name) and its records.")
     }
 }

@@ -53,7 +53,7 @@ struct FieldTextTests {
         let error = #expect(throws: CommandError.self) { try FieldText.assignment(argument) }
         #expect(error?.message == message)
         #expect(error?.code == .usage)
-        #expect(error?.remedy?.isEmpty == false)
+        #expect(error?.remedy.isEmpty == false)
     }
 
     @Test(arguments: [
