@@ -289,8 +289,8 @@ extension EmulatorConfiguration {
         /// Which query subscriptions are the same. Default: ``DuplicateSubscriptions/sameQueryAndEvents``. What was observed
         /// names record type and `firesOn`, of subscriptions that had no filters.
         public var duplicateSubscriptions = DuplicateSubscriptions.sameQueryAndEvents
-        /// Whether there are subscriptions of the type `database`, which only the constants of CloudKit JS tell of. Default:
-        /// there are.
+        /// Whether there are subscriptions of the type `database`, which only the constants of CloudKit JS name.
+        /// Default: there are.
         public var servesDatabaseSubscriptions = true
         /// Whether a query subscription that names neither zone nor `zoneWide` watches all zones. Default: it does; Apple's page
         /// says both.

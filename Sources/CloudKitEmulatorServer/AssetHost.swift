@@ -29,7 +29,8 @@ struct AssetHost: Sendable {
 
     /// Answers a request to the host of files.
     ///
-    /// - Throws: Only what reading the request's body throws, and `CancellationError`. All else becomes a response.
+    /// - Throws: Only what reading the request's body throws, and `CancellationError`. Every other error becomes a
+    ///   response.
     func respond(
         to request: HTTPRequest,
         body: HTTPBody?,

@@ -160,7 +160,7 @@ public struct CloudKitEmulatorServer: Sendable {
     ///   - body: The body of the request, or nil if it has none.
     /// - Returns: The response and its body. That of a file is read as it is asked for; any other holds all its bytes.
     /// - Throws: Only what reading the request's body throws, `CancellationError`, and a `TransportError` where a rule of ``faults``
-    ///   breaks the connection. All else becomes a response.
+    ///   breaks the connection. Every other error becomes a response.
     public func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
         try await respond(to: request, body: body, at: routes.match(request))
     }
@@ -262,10 +262,10 @@ public struct CloudKitEmulatorServer: Sendable {
         }
     }
 
-    /// Registers everything that the server serves on a transport, to join the emulator to a server of one's own.
+    /// Registers all endpoints of the emulator on a transport, to add the emulator to your own server.
     ///
-    /// The transport answers requests to other paths; so the service's 404 and its answer to preflight requests to unknown paths
-    /// are not there.
+    /// The transport answers requests to other paths. So the service's 404, and its response to preflight requests to
+    /// unknown paths, are missing.
     ///
     /// - Parameter transport: Where the paths are registered.
     /// - Throws: What the transport throws.

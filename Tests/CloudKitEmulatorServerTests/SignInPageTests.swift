@@ -99,14 +99,14 @@ struct SignInPageTests {
 
     @Test func whoeverDeclinesGivesAnError() async throws {
         try await withCloudKitEmulator { emulator in
-            let page = try await emulator.submitSignIn(["user": "nobody"])
+            let page = try await emulator.submitSignIn(["user": "cancel"])
             #expect(try outcome(of: page) == ["errorMessage": "accessError"])
             try emulator.rules.setSignInCallback(
                 .redirect(to: "http://localhost:9/"),
                 ofAPIToken: emulator.apiToken,
                 for: emulator.containerIdentifier
             )
-            let reply = try await emulator.submitSignIn(["user": "nobody"])
+            let reply = try await emulator.submitSignIn(["user": "cancel"])
             #expect(reply.headerFields[.location] == "http://localhost:9/?errorMessage=accessError")
         }
     }
@@ -168,14 +168,14 @@ struct SignInPageTests {
             )
             let user = ["user": emulator.userRecordName]
             #expect(try await emulator.submitSignIn(user, ticket: tickets[0]).status == .ok)
-            for values in [user, ["user": "new"], ["user": "nobody"]] {
+            for values in [user, ["user": "new"], ["user": "cancel"]] {
                 let again = try await emulator.submitSignIn(values, ticket: tickets[0])
                 #expect(again.status == .badRequest)
                 #expect(again.text.contains("out of date"))
             }
             #expect(try await emulator.page("/sign-in?oauth_token=\(tickets[0])").status == .badRequest)
             #expect(try emulator.rules.listUsers() == [emulator.userRecordName])
-            #expect(try await emulator.submitSignIn(["user": "nobody"], ticket: tickets[1]).status == .ok)
+            #expect(try await emulator.submitSignIn(["user": "cancel"], ticket: tickets[1]).status == .ok)
             #expect(try await emulator.submitSignIn(user, ticket: tickets[1]).status == .badRequest)
         }
     }

@@ -4,9 +4,9 @@ import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
-/// The Swift of "Credentials" that says who a program is.
+/// The Swift of "Credentials" that shows how a program identifies itself.
 enum Identities {
-    static func everybody(apiToken: String) -> CloudKitService {
+    static func anonymous(apiToken: String) -> CloudKitService {
         let service = CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             environment: .production,
@@ -67,7 +67,7 @@ extension CloudKitService {
     }
 }
 
-/// The tokens of a secret store of one's own.
+/// The tokens in a secret store.
 actor Vault {
     private var tokens: [String: String]
 

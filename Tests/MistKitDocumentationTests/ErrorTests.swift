@@ -13,7 +13,7 @@ struct ErrorTests {
         } catch let error as CloudKitError {
             switch error.code {
             case .conflict: return "merge with \(error.serverRecord(as: Feed.self)?.title ?? "what is there")"
-            case .notFound: return "somebody deleted it"
+            case .notFound: return "another client deleted it"
             case .authenticationRequired: return "sign in at \(error.redirectURL ?? "")"
             case .quotaExceeded: return "the person's iCloud is full"
             default:
@@ -36,7 +36,7 @@ struct ErrorTests {
             #expect(try await save(mine, in: database) == "merge with Swift")
             try await database.delete(feed)
             feed.title = "Gone"
-            #expect(try await save(feed, in: database) == "somebody deleted it")
+            #expect(try await save(feed, in: database) == "another client deleted it")
         }
     }
 

@@ -56,7 +56,7 @@ struct SharingTests {
             )
             let ben = try emulator.service(asUser: benName)
             let found = try await ben.discoverUsers([
-                .emailAddress("mei@example.com"), .emailAddress("nobody@example.com"),
+                .emailAddress("mei@example.com"), .emailAddress("unknown@example.com"),
             ])
             for person in found {
                 switch person {

@@ -40,9 +40,9 @@ struct TestingTests {
     @Test func everyIdentityIsThere() async throws {
         try await withCloudKitEmulator { emulator in
             let server = emulator.service(as: .serverKey).publicDatabase
-            let everybody = emulator.service(as: .apiToken).publicDatabase
+            let anonymous = emulator.service(as: .apiToken).publicDatabase
             let feed = try await server.save(Feed.swift, named: "feed-swift")
-            #expect(try await everybody.fetch(Feed.self, "feed-swift").model == feed.model)
+            #expect(try await anonymous.fetch(Feed.self, "feed-swift").model == feed.model)
         }
     }
 

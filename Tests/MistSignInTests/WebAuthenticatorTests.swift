@@ -109,7 +109,7 @@ struct WebAuthenticatorTests {
             let authenticator = WebAuthenticator(callback: anyRedirect) { url in
                 try emulator.redirect(to: url)
                 let browser = TinyBrowser()
-                _ = try await browser.choose("nobody", on: try await browser.get(url))
+                _ = try await browser.choose("cancel", on: try await browser.get(url))
             }
             let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
             let error = try await #require(throws: CloudKitError.self) {

@@ -17,7 +17,7 @@ let permissionRules: [ContractRule] = [
             .expectRecords([.failure(name, "ACCESS_DENIED", reason: "CREATE operation not permitted")])
         try await session.lookup([name], in: everybody).expectRecords([.failure(name, "NOT_FOUND")])
     },
-    ContractRule(54, "nobody writes a record that somebody else made", "AL", requires: [.user, .secondUser]) {
+    ContractRule(54, "a user does not write a record that another user made", "AL", requires: [.user, .secondUser]) {
         session in
         let name = session.unique("a")
         let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue

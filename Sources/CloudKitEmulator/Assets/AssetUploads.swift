@@ -279,7 +279,7 @@ public struct IncomingAsset: Sendable {
 }
 
 extension Asset {
-    /// What a reply shows of a file, but for its address.
+    /// What a response shows of a file, without the file's address.
     init(_ file: AssetFile) {
         self.init(
             fileChecksum: file.checksum,

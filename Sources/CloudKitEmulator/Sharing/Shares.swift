@@ -16,7 +16,7 @@ extension RecordWriter {
     /// Creates or changes a share.
     ///
     /// A new share makes its root, and all records below that, members. The list of participants of a request is the
-    /// whole list: who is not in it takes part no longer. The owner always does.
+    /// whole list: a user who is not in it is no longer a participant. The owner always stays one.
     ///
     /// - Throws: What is wrong with the share; then nothing was written.
     func saveShare(

@@ -2,7 +2,7 @@ public import CloudKitModel
 import GRDB
 
 extension RequestContext {
-    /// Tells what stands behind the short names of shares (`records/resolve`).
+    /// Resolves the short names of shares (`records/resolve`).
     ///
     /// Every caller that has the name of a public share may ask, signed in or not (recorded). Other shares are resolved for the owner
     /// and for invited people.

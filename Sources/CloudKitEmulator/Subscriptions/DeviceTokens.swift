@@ -116,8 +116,8 @@ extension RequestContext {
 extension CloudKitEmulator {
     /// Waits for the next push of a device, as the web courier does, and takes it out of the queue.
     ///
-    /// Pushes come in the order of the changes that they tell of. Two that wait for the same device share them. Changes
-    /// that another process makes to the same file are told of too, within ``pushPollInterval``.
+    /// Pushes come in the order of the changes that they report. Two callers that wait for the same device share its
+    /// pushes. A change that another process makes to the same file is reported too, within ``pushPollInterval``.
     ///
     /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
     /// - Returns: The JSON of a `PushPayload`.

@@ -1,9 +1,9 @@
 import GRDB
 
-/// The tables of subscriptions, of the devices that are told, and of what waits for them.
+/// The tables of subscriptions, of the devices that receive pushes, and of the pushes that wait for them.
 ///
-/// A subscription belongs to a person, or a key, in a database. `push` holds what was not fetched yet; it is written in
-/// the transaction of the change that it tells of, so that no change is told of which was undone.
+/// A subscription belongs to a person, or a key, in a database. `push` holds the pushes that were not fetched yet. A
+/// push is written in the transaction of its change, so a change that was rolled back has no push.
 enum SubscriptionTables {
     static func create(_ db: Database) throws {
         try db.execute(

@@ -81,7 +81,7 @@ extension CloudKitEmulator {
 }
 
 extension RequestContext {
-    /// Who asks (`users/caller`): one flat identity.
+    /// The caller's identity (`users/caller`), without nested objects.
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user; `AUTHENTICATION_FAILED` for a
     ///   server-to-server key where ``EmulatorConfiguration/Unsettled/serverKeyAsCaller`` says so.
@@ -97,7 +97,7 @@ extension RequestContext {
         )
     }
 
-    /// Who asks (`users/current`, deprecated: use ``fetchCaller()``).
+    /// The caller (`users/current`, deprecated: use ``fetchCaller()``).
     ///
     /// - Throws: An ``EmulatorError``: the same as ``fetchCaller()``.
     public func fetchCurrentUser() throws -> CurrentUser {

@@ -22,14 +22,14 @@ enum SignInHTML {
             <form method="post" action="\(SignInPage.path)">
             <input type="hidden" name="oauth_token" value="\(escaped(ticket))">
             <button class="first" name="user" value="new" tabindex="-1" aria-hidden="true"></button>
-            \(people.isEmpty ? "<p class=\"quiet\">Nobody is here yet.</p>" : "<ul>\(list.joined())</ul>")
-            <details\(people.isEmpty ? " open" : "")><summary>Somebody new</summary>
+            \(people.isEmpty ? "<p class=\"quiet\">There are no people yet.</p>" : "<ul>\(list.joined())</ul>")
+            <details\(people.isEmpty ? " open" : "")><summary>New person</summary>
             <div class="pair"><label>Given name<input name="given_name" autocomplete="off"></label>
             <label>Family name<input name="family_name" autocomplete="off"></label></div>
             <label>E-mail address<input name="email_address" type="email" autocomplete="off"></label>
             <button class="main" name="user" value="new">Create and sign in</button></details>
             <label class="keep"><input type="checkbox" name="keep_signed_in" value="1"> Keep me signed in for two weeks</label>
-            <button class="plain" name="user" value="nobody" formnovalidate>Cancel</button>
+            <button class="plain" name="user" value="cancel" formnovalidate>Cancel</button>
             </form>
             """
         )
@@ -40,7 +40,7 @@ enum SignInHTML {
     /// When no window opened it, the page shows the token, to be copied.
     static func message(_ items: [(name: String, value: String)], name: String?) -> String {
         let token = items.first { $0.name == "ckWebAuthToken" }?.value
-        let title = name.map { "Signed in as \($0)" } ?? "Nobody signed in"
+        let title = name.map { "Signed in as \($0)" } ?? "No one signed in"
         return page(
             title: title,
             """

@@ -47,14 +47,14 @@ struct SignInPage {
         _ values: FormValues
     ) throws -> (HTTPResponse, HTTPBody?) {
         let choice = values["user"] ?? "new"
-        guard try choice == "new" || choice == "nobody" || emulator.userExists(choice) else {
+        guard try choice == "new" || choice == "cancel" || emulator.userExists(choice) else {
             return Self.page(
                 SignInHTML.notice("There is no such person", "Go back and choose one of the list."),
                 status: .badRequest
             )
         }
         guard try emulator.redeemSignInTicket(ticket) else { return outdated }
-        if choice == "nobody" {
+        if choice == "cancel" {
             return deliver([("errorMessage", "accessError")], to: applicant.callback, name: nil)
         }
         let user =

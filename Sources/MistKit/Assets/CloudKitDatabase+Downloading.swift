@@ -67,7 +67,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - asset: The asset as it was read from a record. Its address is good for about an hour.
     ///   - file: Where to put it. A file that is there is replaced.
-    ///   - progress: Told of each piece that came.
+    ///   - progress: Called after each piece that arrived.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out
     ///   of date, ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
     public func download(
@@ -89,7 +89,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - field: The record and its field.
     ///   - file: Where to put it. A file that is there is replaced.
-    ///   - progress: Told of each piece that came.
+    ///   - progress: Called after each piece that arrived.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or
     ///   holds no file, ``CloudKitError/Code-swift.struct/conflict`` when it holds another one by now,
     ///   ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
@@ -106,7 +106,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - asset: The asset as it was read from a record.
     ///   - limit: The most bytes to take: 64 MiB. What is longer is refused before it is fetched.
-    ///   - progress: Told of each piece that came.
+    ///   - progress: Called after each piece that arrived.
     /// - Returns: The bytes.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out
     ///   of date, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
@@ -123,7 +123,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - field: The record and its field.
     ///   - limit: The most bytes to take: 64 MiB.
-    ///   - progress: Told of each piece that came.
+    ///   - progress: Called after each piece that arrived.
     /// - Returns: The bytes.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or
     ///   holds no file, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
@@ -144,7 +144,7 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - downloads: The assets and where to put them.
     ///   - maximumConcurrency: How many at a time.
-    ///   - progress: Told of the sum of all.
+    ///   - progress: Called with the progress of all files together.
     /// - Returns: One result for each, in order. One that fails leaves no file, and the others alone.
     public func download(
         _ downloads: [AssetDownload],

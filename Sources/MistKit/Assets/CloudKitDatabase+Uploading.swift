@@ -78,7 +78,7 @@ extension CloudKitDatabase {
     ///   - recordType: The record's type.
     ///   - recordName: The record's name; the service makes one when `nil`.
     ///   - zone: The record's zone; the default zone when `nil`.
-    ///   - progress: Told of each piece that went.
+    ///   - progress: Called after each piece that was sent.
     /// - Returns: The asset, with the record's name that it must be saved under.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/badRequest`` for a field that holds something
     ///   else than files, ``CloudKitError/Code-swift.struct/limitExceeded`` for a file that is too long,
@@ -108,7 +108,7 @@ extension CloudKitDatabase {
     ///   - field: The field.
     ///   - record: The record. It is not saved by this.
     ///   - zone: The record's zone; that of the record, or else the default zone, when `nil`.
-    ///   - progress: Told of each piece that went.
+    ///   - progress: Called after each piece that was sent.
     /// - Returns: The value to assign to the field of this record.
     /// - Throws: A ``CloudKitError``, as ``upload(_:for:of:named:inZone:progress:)``.
     public func upload<Model: CloudKitRecord>(
@@ -134,7 +134,7 @@ extension CloudKitDatabase {
     ///   - uploads: The files, as many as you like. Files of one record need the same name for it.
     ///   - zone: The records' zone; the default zone when `nil`.
     ///   - maximumConcurrency: How many at a time.
-    ///   - progress: Told of the sum of all.
+    ///   - progress: Called with the progress of all files together.
     /// - Returns: One result for each, in order.
     public func upload(
         _ uploads: [AssetUpload],

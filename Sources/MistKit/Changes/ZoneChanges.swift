@@ -207,8 +207,8 @@ extension CloudKitService {
 }
 
 extension CloudKitError {
-    /// The service has no code of its own for a token that it cannot use. Two of these reasons were observed; the third is what
-    /// the native framework is told of one that is too old.
+    /// The service has no separate code for a token that it cannot use. Two of these reasons were observed; the third
+    /// is the reason that the native framework receives for a token that is too old.
     func namingUselessToken() -> CloudKitError {
         switch (code, reason) {
         case (.badRequest, "Unknown sync continuation type"?), (.badRequest, "Invalid continuation format"?):

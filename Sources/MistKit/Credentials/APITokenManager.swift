@@ -1,4 +1,4 @@
-/// Sends an API token of the CloudKit console: reads what everybody may read in the public database.
+/// Sends an API token of the CloudKit console: reads what the public database lets anyone read.
 ///
 /// ```swift
 /// let manager = APITokenManager(apiToken: token)

@@ -6,19 +6,19 @@ import Synchronization
 ///
 /// ## Requests at the same time
 ///
-/// The live service takes earlier tokens of the same person too, so requests run side by side with whichever token is
-/// the newest when they start. Apple's page says that a token is good for one use. Should a service insist on that,
-/// requests that were sent with the same token are refused but for the first; ``refusal(of:operation:)`` tells this from a
-/// session that is over. The request is then sent again with the newest token, and from there on requests take turns:
-/// each begins when those before have ended and brought their tokens.
+/// The live service also accepts earlier tokens of the same person, so requests run at the same time, each with the
+/// token that is the newest when it starts. Apple's page says that a token is good for one use. A service that enforces
+/// this refuses all requests with the same token except for the first; ``refusal(of:operation:)`` distinguishes this
+/// from a session that is over. The client then sends the request again with the newest token, and from then on requests
+/// take turns: each begins when the earlier ones have ended and brought their tokens.
 ///
 /// ## Who a response belongs to
 ///
-/// Tokens and requests are numbered in the order of their coming. So the number of a request tells whether its token
-/// was still the newest, and a response to a request from before the person changed is ignored.
+/// Tokens and requests share one sequence of numbers. So the number of a request shows whether its token was still the
+/// newest. A response to a request from before the person changed is ignored.
 final class TokenRotation: Sendable {
-    /// Why a request was refused, as far as this side can know.
-    enum Refusal {
+    /// Why a request was refused, as far as the client can know.
+    enum RefusalReason {
         /// The token was not the newest any more when the service looked at it.
         case superseded
         /// There was no person when the request was sent, and there is one now.
@@ -58,7 +58,7 @@ final class TokenRotation: Sendable {
         var hasStorageFailed = false
 
         /// Why a request was refused; nil while one that is under way may still bring a newer token.
-        mutating func refusal(of number: UInt64, isLast: Bool) -> Refusal? {
+        mutating func refusal(of number: UInt64, isLast: Bool) -> RefusalReason? {
             if numbersOfLostSession.contains(number) { return .sessionOver }
             if number < personNumber {
                 return numbersWithoutPerson.contains(number) && token != nil ? .signedInSince : .formerPerson
@@ -222,7 +222,7 @@ final class TokenRotation: Sendable {
     ///
     /// A refusal can overtake the response to the request that used the token up. So while others are under way with the same token, these
     /// are waited for.
-    func refusal(of number: UInt64, operation: String) async throws(CloudKitError) -> Refusal {
+    func refusal(of number: UInt64, operation: String) async throws(CloudKitError) -> RefusalReason {
         if let refusal = state.withLock({ $0.refusal(of: number, isLast: $0.underway.isEmpty) }) { return refusal }
         do {
             try await sending.lock()

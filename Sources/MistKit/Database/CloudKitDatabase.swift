@@ -122,7 +122,7 @@ import CloudKitWebServices
 /// ### Spelling
 /// - ``numbersAsStrings``
 ///
-/// ### Being told of changes
+/// ### Notifications of changes
 /// - ``save(_:)-(Subscription)``
 /// - ``save(_:)-([Subscription])``
 /// - ``fetchSubscriptions()``

@@ -88,7 +88,7 @@ extension CloudKitError {
         case .accessDenied:
             """
             The caller may not do this. Grant the permission to the role in the schema: _icloud for signed-in people \
-            and server keys, _creator for a record's owner, _world for everybody.
+            and server keys, _creator for a record's owner, _world for all clients.
             """
         case .atomicError:
             "Nothing of the atomic batch was stored, because one of its operations failed. Fix that operation, or send atomic: false."

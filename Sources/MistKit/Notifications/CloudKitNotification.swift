@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// A push that tells of a change that the caller subscribed to.
+/// A push about a change that the caller subscribed to.
 ///
 /// ```swift
 /// for try await notification in service.notifications() {

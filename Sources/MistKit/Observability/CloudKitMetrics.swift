@@ -1,10 +1,10 @@
 import CoreMetrics
 import OpenAPISwiftRuntime
 
-/// What MistKit counts, under the names that a dashboard has.
+/// What MistKit counts, under the names that a dashboard shows.
 ///
-/// Each has the dimension `operation`, such as `queryRecords`; those that tell of an end have `outcome` too, `ok` or an
-/// error's code. Neither container nor record nor person is among the dimensions, as these have no end.
+/// Each metric has the dimension `operation`, such as `queryRecords`. A metric of an end has `outcome` too: `ok` or an
+/// error's code. Container, record and person are not dimensions, because they have too many values.
 ///
 /// A metrics system that is bootstrapped after a service was made counts all the same: nothing is kept from one request
 /// to the next.

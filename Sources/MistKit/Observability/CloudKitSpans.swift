@@ -8,7 +8,7 @@ import Tracing
     import Foundation
 #endif
 
-/// What metrics and traces are told of one operation and its attempts.
+/// Reports one operation and its attempts to metrics and traces.
 ///
 /// The attributes of spans are those of OpenTelemetry's conventions for HTTP clients, version 1.27. Addresses are without the query, as
 /// credentials go there.

@@ -243,7 +243,7 @@ public struct CloudKitService: Sendable {
         )
     }
 
-    /// The database that all users of the app share: everybody may read it, as far as the schema says so.
+    /// The database that all users of the app share. Any client may read the record types that the schema opens to it.
     public var publicDatabase: CloudKitDatabase { database(.public) }
 
     /// The database of the person that the credentials belong to.

@@ -134,7 +134,7 @@ extension CloudKitDatabase {
         return updated
     }
 
-    /// Ends a share of one's own: the records stay, and **the participants no longer see them**.
+    /// Ends a share that the caller owns: the records stay, and **the participants no longer see them**.
     ///
     /// ```swift
     /// try await service.privateDatabase.stopSharing(share)
@@ -170,7 +170,7 @@ extension CloudKitDatabase {
     public func leave(_ share: Share) async throws {
         guard scope == .shared else {
             throw CloudKitError.invalidArgument(
-                "Other people's shares are left in the shared database. A share of one's own is ended with stopSharing(_:)."
+                "Leave another user's share in the shared database. End your own share with stopSharing(_:)."
             )
         }
         try await deleteShare(share)

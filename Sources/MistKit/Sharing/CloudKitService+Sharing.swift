@@ -22,7 +22,7 @@ extension CloudKitService {
     ///   that is `potentialMatchList` alone.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a link of no share,
     ///   ``CloudKitError/Code-swift.struct/accessDenied`` for a user who is not invited,
-    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, where nobody is
+    ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, when no user is
     ///   signed in.
     public func resolve(
         _ link: ShareLink,

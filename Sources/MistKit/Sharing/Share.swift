@@ -18,7 +18,7 @@
 ///
 /// ## Topics
 ///
-/// ### Who takes part
+/// ### Participants
 /// - ``participants``
 /// - ``subscript(_:)``
 /// - ``invite(_:permission:)``
@@ -123,8 +123,8 @@ public struct Share: Hashable, Sendable {
         set { record.publicPermission = newValue }
     }
 
-    /// Everybody who takes part or is invited, the owner among them. An update sends all of them, and who is missing takes
-    /// part no longer.
+    /// The owner, the users who accepted the share, and the users who are invited. An update sends the whole list, and
+    /// a user who is missing from it is no longer a participant.
     public var participants: [Participant] {
         get { record.participants ?? [] }
         set { record.participants = newValue }

@@ -12,7 +12,7 @@
 /// try await service.accept(link)
 /// ```
 ///
-/// The link tells neither the container nor the environment: who follows it has to know them.
+/// The link names neither the container nor the environment: the program that follows it has to know them.
 public struct ShareLink: Hashable, Sendable {
     /// The last part of the link's path, which is all that the service is asked by. Its first three characters route
     /// the request.

@@ -62,7 +62,7 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Saves a subscription: from now on a push tells of the changes that it is about.
+    /// Saves a subscription: from now on the service sends a push for each change that matches it.
     ///
     /// ```swift
     /// let query = Query<Article> { Filter(\.isRead == false) }
@@ -74,7 +74,7 @@ extension CloudKitDatabase {
     ///
     /// Saving a subscription whose name exists succeeds, so a program may save its subscriptions whenever it starts.
     ///
-    /// - Parameter subscription: What to be told of.
+    /// - Parameter subscription: The changes that cause pushes.
     /// - Returns: The subscription as the service has it.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` where another subscription of the
     ///   caller is about the same changes: of query subscriptions the service takes one for each record type and set of
@@ -88,7 +88,7 @@ extension CloudKitDatabase {
 
     /// Saves subscriptions.
     ///
-    /// - Parameter subscriptions: What to be told of, as many as you like; they are sent 200 at a time.
+    /// - Parameter subscriptions: The subscriptions, as many as you like; they are sent 200 at a time.
     /// - Returns: One result per subscription, in their order.
     /// - Throws: A ``CloudKitError``: what ``save(_:)-(Subscription)`` throws for arguments; the error of the first
     ///   request, when it fails as a whole.
@@ -114,7 +114,7 @@ extension CloudKitDatabase {
         return try await modifySubscriptions([SubscriptionOperation(.update, subscription: subscription)])[0].get()
     }
 
-    /// Deletes a subscription: no push tells of its changes any more.
+    /// Deletes a subscription: the service sends no more pushes for its changes.
     ///
     /// - Parameter subscriptionID: The subscription's name.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such

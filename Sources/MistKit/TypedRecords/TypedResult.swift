@@ -49,7 +49,7 @@ public struct _TypedItems<Model: CloudKitRecord>: Sendable {
 }
 
 extension Record {
-    /// Reads an item of a response's `records` into this record, which is empty, but for its fields, which go into a model.
+    /// Reads an item of a response's `records` into this empty record, except that its fields go into a model.
     ///
     /// - Parameters:
     ///   - reader: In front of the item.

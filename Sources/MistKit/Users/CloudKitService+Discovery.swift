@@ -118,8 +118,8 @@ extension CloudKitError {
         var error = CloudKitError(
             code: .notFound,
             message: """
-                Nobody can be discovered by \(text). Either nobody has it in their iCloud account, or they do not use this \
-                app, or they do not allow it to find them. People can still be invited to a share by it.
+                No user can be discovered by \(text). Either no iCloud account has it, or its user does not use this \
+                app, or its user does not allow the app to find them. You can still invite the user to a share by it.
                 """
         )
         error.item = .user(text)

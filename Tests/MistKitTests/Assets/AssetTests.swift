@@ -139,14 +139,14 @@ struct AssetTests {
     @Test func progressIsToldPieceByPiece() async throws {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
-            let (up, down) = (Told(), Told())
-            let upload = try await database.upload(.bytes(picture), for: "photo", of: "User") { up.tell($0) }
+            let (up, down) = (ProgressLog(), ProgressLog())
+            let upload = try await database.upload(.bytes(picture), for: "photo", of: "User") { up.append($0) }
             let record = try await database.create(upload.record())
-            _ = try await database.download(AssetField("photo", of: record)) { down.tell($0) }
-            for told in [up.all, down.all] {
-                #expect(told.map(\.completedBytes) == [262_144, 524_288, 786_432, 1_000_000])
-                #expect(told.allSatisfy { $0.totalBytes == 1_000_000 })
-                #expect(told.last?.fraction == 1)
+            _ = try await database.download(AssetField("photo", of: record)) { down.append($0) }
+            for log in [up.all, down.all] {
+                #expect(log.map(\.completedBytes) == [262_144, 524_288, 786_432, 1_000_000])
+                #expect(log.allSatisfy { $0.totalBytes == 1_000_000 })
+                #expect(log.last?.fraction == 1)
             }
         }
     }
@@ -161,8 +161,8 @@ struct AssetTests {
                 }
                 uploads[7].source = .file(folder.appending(path: "missing"))
                 uploads[9].fieldName = "9"
-                let told = Told()
-                let results = await database.upload(uploads, maximumConcurrency: 3) { told.tell($0) }
+                let log = ProgressLog()
+                let results = await database.upload(uploads, maximumConcurrency: 3) { log.append($0) }
                 #expect(transport.mostAtATime <= 3)
                 #expect(results.count == 30)
                 var fields: [AssetField] = []
@@ -176,7 +176,7 @@ struct AssetTests {
                     )
                     fields.append(AssetField("photo", of: record))
                 }
-                #expect(told.all.last?.completedBytes == 28_000)
+                #expect(log.all.last?.completedBytes == 28_000)
 
                 uploads = [
                     AssetUpload(.bytes([1]), for: "photo", of: "User", named: "x"),
@@ -186,9 +186,9 @@ struct AssetTests {
 
                 let copies = fields.indices.map { folder.appending(path: "\($0)") }
                 var downloads = zip(fields, copies).map { AssetDownload($0, to: $1) }
-                downloads.append(AssetDownload(AssetField("photo", of: "nobody"), to: folder.appending(path: "none")))
+                downloads.append(AssetDownload(AssetField("photo", of: "absent"), to: folder.appending(path: "none")))
                 let outcomes = await database.download(downloads, maximumConcurrency: 3)
-                #expect(outcomes.map { summary($0) } == Array(repeating: "ok", count: 28) + ["NOT_FOUND nobody"])
+                #expect(outcomes.map { summary($0) } == Array(repeating: "ok", count: 28) + ["NOT_FOUND absent"])
                 #expect(try names(in: folder) == copies.map(\.lastPathComponent).sorted())
                 #expect(try Data(contentsOf: copies[0]) == Data(repeating: 0, count: 1000))
             }
@@ -204,15 +204,15 @@ struct AssetTests {
             let database = assetService(emulator, transport, clock: clock).privateDatabase
             let field = try await savedField(picture, in: database)
             transport.faults = [.cutAfter(300_000), .cutAfter(0), .network, .status(503), .cutAfter(400_000)]
-            let told = Told()
-            #expect(try await database.download(field) { told.tell($0) } == picture)
+            let log = ProgressLog()
+            #expect(try await database.download(field) { log.append($0) } == picture)
             #expect(
                 transport.ranges == [
                     nil, "bytes=300000-", "bytes=300000-", "bytes=300000-", "bytes=300000-", "bytes=700000-",
                 ]
             )
             #expect(transport.sent.suffix(5).allSatisfy { $0.headerFields[.ifRange] != nil })
-            #expect(told.all.map(\.completedBytes) == told.all.map(\.completedBytes).sorted())
+            #expect(log.all.map(\.completedBytes) == log.all.map(\.completedBytes).sorted())
             #expect(clock.waits.count == 5)
         }
     }
@@ -622,18 +622,18 @@ private struct Person: CloudKitRecord {
     }
 }
 
-/// What was told of progress.
-private final class Told: Sendable {
+/// Records the progress that the client reports.
+private final class ProgressLog: Sendable {
     private let values = Mutex<[TransferProgress]>([])
 
     var all: [TransferProgress] { values.withLock { $0 } }
 
-    func tell(_ progress: TransferProgress) {
+    func append(_ progress: TransferProgress) {
         values.withLock { $0.append(progress) }
     }
 }
 
-/// As many bytes as one likes, made as they are asked for.
+/// `total` bytes, each chunk of which is made when the client asks for it.
 private struct GeneratedChunks: AsyncSequence, Sendable {
     static let size = 64 * 1024
     let total: Int

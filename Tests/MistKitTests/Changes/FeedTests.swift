@@ -231,7 +231,7 @@ struct FeedTests {
             #expect(try await pages.next()?.token.text == "t\(number)")
             #expect(await arrivals.next() == number)
         }
-        // The third request goes out though nobody asked for a third page yet.
+        // The third request goes out before the test asks for a third page.
         #expect(await arrivals.next() == 3)
         #expect(try await pages.next()?.token.text == "t3")
         #expect(try await pages.next() == nil)

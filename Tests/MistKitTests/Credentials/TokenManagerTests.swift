@@ -95,7 +95,7 @@ struct TokenManagerTests {
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t\(number)"])
         }
         let pipeline = pipeline(manager)
-        // Nobody is signed in, so the token of the response is nobody's.
+        // No user is signed in, so the token of the response is ignored.
         _ = try await pipeline.send(over: transport)
         #expect(try await !manager.isSignedIn)
         try await manager.signIn(webAuthToken: "ann")

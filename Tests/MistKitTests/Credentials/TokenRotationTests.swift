@@ -262,7 +262,7 @@ struct TokenRotationTests {
         #expect(error.code == .authenticationRequired)
         #expect(error.redirectURL == "https://example.com/sign-in")
         #expect(storage.webAuthToken() == nil)
-        // The request is not repeated as nobody; the next one goes out so.
+        // The request is not repeated without a token; the next request is sent without one.
         #expect(transport.sent.map { webToken(of: $0.request) } == ["ann"])
         _ = try await pipeline(manager).send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["ann", nil])

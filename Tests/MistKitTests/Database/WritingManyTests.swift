@@ -124,8 +124,8 @@ struct WritingManyTests {
         }
     }
 
-    /// What somebody else writes between a lost request and its repetition is not taken for ours.
-    @Test func aRecordOfSomebodyElseIsNotTakenForTheOneThatWasSent() async throws {
+    /// The client does not take a record that another client writes between a lost request and its retry for its own.
+    @Test func aRecordOfAnotherClientIsNotTakenForTheOneThatWasSent() async throws {
         let lost = FaultRule(.loseRequest, on: "records/modify", calls: .only(1))
         try await withCloudKitEmulator(faults: [lost]) { emulator in
             let address = DatabaseAddress(emulator.containerIdentifier, .development, .private)

@@ -149,11 +149,11 @@ struct SharingTests {
                     results.map { summary($0) } == ["ACCESS_DENIED \(link.shortGUID)", "NOT_FOUND 0nothing"]
                 )
             }
-            let nobody = friends.emulator.service(as: .apiToken)
+            let anonymous = friends.emulator.service(as: .apiToken)
             #expect(
-                try await nobody.resolve([link]).map { summary($0) } == ["AUTHENTICATION_REQUIRED \(link.shortGUID)"]
+                try await anonymous.resolve([link]).map { summary($0) } == ["AUTHENTICATION_REQUIRED \(link.shortGUID)"]
             )
-            let error = try await failure { try await nobody.accept(link) }
+            let error = try await failure { try await anonymous.accept(link) }
             #expect(error.code == .authenticationRequired)
             #expect(error.redirectURL != nil)
             let zone = ZoneID(zoneName: friends.zone.zoneName, ownerRecordName: friends.meiName)
@@ -266,7 +266,7 @@ struct SharingTests {
             share.invite(.phoneNumber("+4712345678"), permission: .readWrite)
             share = try await friends.albums.update(share)
             let link = try #require(share.link)
-            // Somebody may be meant; nobody knows.
+            // The service does not know whether the caller is the invited user.
             let guess = try await friends.tom.resolve(link)
             #expect(guess.share == nil)
             #expect(guess.potentialMatchList?.map(\.contactInformation) == [.phoneNumber("+4712345678")])
@@ -389,7 +389,7 @@ private struct Friends {
         )
     }
 
-    /// Lets somebody accept, and gives the zone as they see it.
+    /// Accepts a share as a user, and returns the zone as that user sees it.
     func accept(_ share: Share, as person: CloudKitService) async throws -> ZoneID {
         let link = try #require(share.link)
         let metadata = try await person.accept(link)

@@ -16,13 +16,13 @@ struct UserDiscoveryTests {
             let service = emulator.service(as: .user)
 
             let lookups: [LookupInfo] = [
-                .emailAddress("Ann@Example.com"), .emailAddress("nobody@example.com"), .phoneNumber("+4712345678"),
+                .emailAddress("Ann@Example.com"), .emailAddress("unknown@example.com"), .phoneNumber("+4712345678"),
                 .emailAddress("shy@example.com"), .userRecordName(ann),
             ]
             let results = try await service.discoverUsers(lookups)
             #expect(
                 results.map { summary($0) { $0.userRecordName == ann && $0.nameComponents == name ? "Ann" : "?" } }
-                    == ["Ann", "NOT_FOUND nobody@example.com", "Ann", "NOT_FOUND shy@example.com", "Ann"]
+                    == ["Ann", "NOT_FOUND unknown@example.com", "Ann", "NOT_FOUND shy@example.com", "Ann"]
             )
             let all = try await service.discoverAllUsers()
             #expect(all.map(\.userRecordName) == [ann])
@@ -41,9 +41,9 @@ struct UserDiscoveryTests {
         try await withCloudKitEmulator(configuration: configuration) { emulator in
             let service = emulator.service(as: .user)
             let results = try await service.discoverUsers([
-                .emailAddress("nobody@example.com"), .emailAddress("mei@example.com"),
+                .emailAddress("unknown@example.com"), .emailAddress("mei@example.com"),
             ])
-            #expect(results.map { summary($0) } == ["NOT_FOUND nobody@example.com", "ok"])
+            #expect(results.map { summary($0) } == ["NOT_FOUND unknown@example.com", "ok"])
             let error = try await failure { try await service.discoverAllUsers() }
             #expect(error.code == .internalError)
         }

@@ -34,7 +34,7 @@ struct CancellationTests {
     }
 
     @Test func aReplyThatDoesNotEndEndsWithItsTask() async throws {
-        // Nobody moves the clock of the emulator on.
+        // The test does not advance the emulator's clock.
         let pieces = FaultRule(.slowReply(chunkSize: 1, pause: .seconds(3600)), calls: .all)
         try await withCloudKitEmulator(over: .socket, faults: [pieces]) { emulator in
             for call in Self.calls {

@@ -19,7 +19,7 @@ struct FaultTableTests {
             let a = try await setUp.create(Record.note("a", "old"), inZone: zone)
             try await setUp.create(Record.note("b", "old"), inZone: zone)
             if line.call == .staleUpdate {
-                // Somebody else was quicker.
+                // Another client updates the record first.
                 try await setUp.forceUpdate(Record.note("a", "newer"), inZone: zone)
             }
             for rule in line.rules { emulator.faults.add(rule) }
@@ -78,7 +78,7 @@ struct FaultTableTests {
         Line(.fetch, .refuse("TRY_AGAIN_LATER"), "ok | lookup lookup | 0.25"),
         Line(.fetch, .refuse("TRY_AGAIN_LATER", retryAfter: 9), "ok | lookup lookup | 9.25"),
         Line(.fetch, .refuse("ZONE_BUSY"), "ok | lookup lookup | 0.25"),
-        // Failures of the service, and of what stands in front of it.
+        // Failures of the service, and of the proxies in front of it.
         Line(.fetch, .refuse("INTERNAL_ERROR"), "ok | lookup lookup | 0.25"),
         Line(.fetch, .refuse("BRAND_NEW"), "BRAND_NEW ×1 | lookup |"),
         Line(.fetch, .refuse("BRAND_NEW", status: 500), "BRAND_NEW ×1 | lookup |"),

@@ -49,7 +49,7 @@ struct NotificationTests {
                 }
                 return (lines, fields)
             }
-            // What is written before anybody listens is nobody's.
+            // The test waits until the task listens: the push of an earlier change is lost.
             await emulator.rules.waitForCouriers(1)
             let saved = try await ann.privateDatabase.save(
                 [Memo(title: "a", count: 5), Memo(title: "b", count: 1)],
@@ -266,7 +266,7 @@ struct NotificationTests {
         #expect(odd.databaseScope == nil)
     }
 
-    // MARK: A courier of one's own
+    // MARK: A courier of the test
 
     private func courier(_ answers: (HTTPResponse, HTTPBody?)...) -> FakeTransport {
         FakeTransport(

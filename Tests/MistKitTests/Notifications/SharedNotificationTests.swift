@@ -50,7 +50,7 @@ struct SharedNotificationTests {
             photo["caption"] = "Fjord"
             try await ben.sharedDatabase.update(photo, inZone: zone)
 
-            #expect(try await pushes(1, of: meis, mei) == ["mine updated photo 1 of nobody else in private"])
+            #expect(try await pushes(1, of: meis, mei) == ["mine updated photo 1 of the caller in private"])
             let owner = "of \(emulator.userRecordName) in shared"
             #expect(
                 try await pushes(9, of: bens, ben) == [
@@ -78,7 +78,7 @@ struct SharedNotificationTests {
                 case .database(let zone): ("database", zone)
                 case .other: ("other", nil)
                 }
-            let owner = zone?.ownerRecordName ?? "nobody else"
+            let owner = zone?.ownerRecordName ?? "the caller"
             let scope = notification.databaseScope?.rawValue ?? "?"
             lines.append("\(notification.subscriptionID ?? "?") \(change) of \(owner) in \(scope)")
             if lines.count == count { break }

@@ -11,7 +11,7 @@ import Tracing
 
 @testable import MistKit
 
-/// What dashboards and traces are told of a request.
+/// What metrics and traces report about a request.
 @Suite(.serialized)
 struct ObservabilityTests {
     private let apiToken = String(repeating: "0123456789abcdef", count: 4)

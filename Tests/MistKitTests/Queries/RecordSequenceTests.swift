@@ -184,7 +184,7 @@ struct RecordSequenceTests {
         #expect(try await desk.names(of: records) == ["a", "b"])
     }
 
-    @Test func aPageSizeThatIsNoneIsRefusedLocally() async throws {
+    @Test func aPageSizeOfZeroIsRefusedLocally() async throws {
         let transport = FakeTransport(json: "{}")
         let records = fakeService(transport).publicDatabase.records(matching: Query(recordType: "Note"), pageSize: 0)
         let error = try await failure { try await records.collect() }
@@ -194,7 +194,7 @@ struct RecordSequenceTests {
     }
 }
 
-/// Somebody with a thread of their own, who may wait without keeping others from it.
+/// An actor with its own thread, which it may block without blocking other tasks.
 private actor Desk {
     private final class Executor: SerialExecutor {
         private let queue = DispatchQueue(label: "desk")

@@ -5,11 +5,11 @@ import Synchronization
 
 /// The way to an emulator's asset host, on which things go wrong as they are told.
 final class AssetTransport: ClientTransport {
-    /// What becomes of one request.
+    /// What happens to one request.
     enum Fault: Sendable {
-        /// The body of the response breaks off after so many bytes.
+        /// The connection breaks after this number of bytes of the response's body.
         case cutAfter(Int)
-        /// The body of the response ends after so many bytes as if that were all.
+        /// The response's body ends after this number of bytes as if it were complete.
         case endAfter(Int)
         /// There is no connection.
         case network
@@ -21,7 +21,7 @@ final class AssetTransport: ClientTransport {
         case answer(String)
         /// No answer at all.
         case hang
-        /// The body of the response stops after so many bytes.
+        /// No more bytes arrive after this number of bytes of the response's body.
         case hangAfter(Int)
     }
 

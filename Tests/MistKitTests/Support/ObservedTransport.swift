@@ -19,8 +19,8 @@ final class ObservedTransport: ClientTransport {
     private let awaited: Int
 
     /// - Parameters:
-    ///   - inner: What sends.
-    ///   - awaited: Holds requests back until so many are under way, so that they are at the same time whatever the machine does.
+    ///   - inner: Sends the requests.
+    ///   - awaited: How many requests have to arrive before the first is sent, so that they overlap on any machine.
     init(_ inner: any ClientTransport, holdingUntil awaited: Int = 0) {
         self.inner = inner
         self.awaited = awaited

@@ -59,8 +59,8 @@ extension RecordWriter {
         )
     }
 
-    /// Makes a record, and all below it, belong to a share; `nil` is none. What is below the root of another share stays
-    /// there.
+    /// Makes a record, and all records below it, belong to a share, or to no share when `share` is `nil`. Records below
+    /// the root of another share stay in that share.
     func setMembership(of record: Int64, named name: String, in share: Int64?) throws {
         let present = try db.value(
             "SELECT share FROM share_member WHERE record = ? AND left_at IS NULL",

@@ -115,7 +115,7 @@ enum OperationRules {
         // The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`. Private databases are
         // their owner's.
         WriteRule(
-            "nobody writes a record that somebody else made",
+            "a user does not write a record that another user made",
             also: "with the API token alone, nothing can be created"
         ) {
             guard $0.scope == .public else { return nil }

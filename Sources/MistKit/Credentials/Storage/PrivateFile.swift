@@ -68,8 +68,8 @@ struct PrivateFile {
             guard status.st_mode & 0o077 == 0 else {
                 throw .tokenStorage(
                     """
-                    The token file \(path) is open to others (mode \(String(status.st_mode & 0o777, radix: 8))), and whoever reads it \
-                    acts as the person. Close it: chmod 600 \(path)
+                    The token file \(path) is open to others (mode \(String(status.st_mode & 0o777, radix: 8))), and a \
+                    user who reads it acts as the person. Close it: chmod 600 \(path)
                     """
                 )
             }
