@@ -19,8 +19,8 @@
 /// ```
 ///
 /// Rules make their own zones and records with names of their own, and delete them. Where sources disagree on an answer
-/// (``ContractRule/evidence`` has ``ContractRule/Evidence/unconfirmed``), a rule takes every answer that is held possible. Of a service
-/// that nobody has seen the inside of, ask only what is settled (``ContractRule/isSettled``).
+/// (``ContractRule/evidence`` has ``ContractRule/Evidence/unconfirmed``), a rule accepts every answer that is possible.
+/// Against a service whose code you cannot read, run the settled rules only (``ContractRule/isSettled``).
 public enum CloudKitContract {
     /// All rules, by subject.
     public static let rules: [ContractRule] = [

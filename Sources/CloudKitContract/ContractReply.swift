@@ -8,7 +8,7 @@ struct ContractReply: Sendable {
     let status: Int
     let headers: HTTPFields
     let bytes: [UInt8]
-    /// The body as JSON, `nil` where it is none.
+    /// The body as JSON; `nil` if the body is not JSON.
     let body: JSONValue?
     private let comparesReasons: Bool
 

@@ -15,7 +15,7 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case cloudKitJS = "J"
         /// A recorded exchange with the service.
         case recorded = "R"
-        /// An observation of the live service that somebody wrote down.
+        /// A written observation of the live service.
         case observed = "L"
         /// The native framework, which speaks to the same servers.
         case native = "N"
@@ -23,7 +23,7 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case peers = "P"
         /// Inferred from the above.
         case inferred = "I"
-        /// Not known: sources disagree or say nothing. The check takes every answer that is held possible.
+        /// Not known: sources disagree or say nothing. The check accepts every answer that is possible.
         case unconfirmed = "U"
     }
 

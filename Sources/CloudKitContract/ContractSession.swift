@@ -72,9 +72,9 @@ struct ContractRequest: Sendable {
     var headers: HTTPFields = [.contentType: "application/json"]
     var body: [UInt8]?
     var identity: Place.Identity
-    /// The web token to send in the place of the identity's own.
+    /// The web token to send instead of the identity's own.
     var webAuthToken: String?
-    /// The API token to send in the place of the target's own.
+    /// The API token to send instead of the target's own.
     var apiToken: String?
     /// Changes a signed request, before or after the signature is made.
     var signing = Signing()
@@ -82,7 +82,7 @@ struct ContractRequest: Sendable {
     struct Signing: Sendable {
         /// The date to sign, and to send.
         var date = ContractSigner.text(of: Date())
-        /// The text in the place of the body's hash.
+        /// The text to sign instead of the body's hash.
         var hash: String?
         /// Whether to send r and s as they are, not as DER.
         var isRaw = false

@@ -10,7 +10,7 @@ import Crypto
 ///
 /// The suite signs on its own, with nothing of MistKit's, so that it is an independent witness.
 struct ContractSigner: Sendable {
-    /// What stands in a signed request's three headers.
+    /// The values of a signed request's three header fields.
     struct Signature: Sendable {
         var keyID: String
         var date: String
@@ -25,7 +25,7 @@ struct ContractSigner: Sendable {
         self.key = try P256.Signing.PrivateKey(pemRepresentation: key.privateKeyPEM)
     }
 
-    /// What stands for a body in the text that is signed: the base64 of its SHA-256.
+    /// The part of the signed text that represents the body: the base64 of its SHA-256.
     static func hash(of body: [UInt8]) -> String {
         Data(SHA256.hash(data: body)).base64EncodedString()
     }
@@ -37,8 +37,8 @@ struct ContractSigner: Sendable {
     ///   - subpath: The path from `/database` on, with its query, as it is sent.
     ///   - date: When, as `2016-01-25T22:15:43Z`.
     ///   - isRaw: Whether the signature is r and s one after the other, which is wrong.
-    /// - Returns: What stands in the headers.
-    /// - Throws: What swift-crypto throws; it is not known to.
+    /// - Returns: The values of the header fields.
+    /// - Throws: An error of swift-crypto; no case is known in which it throws.
     func sign(hash: String, subpath: String, date: String, isRaw: Bool = false) throws -> Signature {
         let signature = try key.signature(for: Data("\(date):\(hash):\(subpath)".utf8))
         let bytes = isRaw ? signature.rawRepresentation : signature.derRepresentation

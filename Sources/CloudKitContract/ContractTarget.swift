@@ -64,7 +64,7 @@ public struct ContractTarget: Sendable {
         }
     }
 
-    /// The root of the service: what stands before `/database/1/…`.
+    /// The root of the service: the part of an address before `/database/1/…`.
     public var serverURL: URL
     /// What carries the requests.
     public var transport: any ClientTransport
@@ -74,9 +74,9 @@ public struct ContractTarget: Sendable {
     public var environment: String
     /// An API token of the container.
     public var apiToken: String
-    /// The person who owns the private database of most rules.
+    /// The user who owns the private database of most rules.
     public var user: User?
-    /// Somebody else, for rules about who may do what.
+    /// Another user, for rules about permissions.
     public var secondUser: User?
     /// A server-to-server key of the container.
     public var serverKey: ServerKey?

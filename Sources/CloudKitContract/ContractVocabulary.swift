@@ -2,9 +2,9 @@ import StreamingJSON
 
 /// A database and maybe a zone of it, as one caller sees it: where a rule's request goes.
 struct Place: Sendable {
-    /// With what credentials a request is made.
+    /// The credentials with which a request is made.
     enum Identity: Sendable {
-        /// None at all.
+        /// No credentials.
         case nobody
         /// The API token alone.
         case apiToken
@@ -230,7 +230,7 @@ extension JSONPattern {
         )
     }
 
-    /// A zone ID in a reply. A default zone, which everybody has, need not say whose it is.
+    /// A zone ID in a reply. Every user has a default zone, so its ID may omit the owner.
     static func zoneID(_ name: String, type: String = "REGULAR_CUSTOM_ZONE") -> JSONPattern {
         var required: [String: JSONPattern] = ["zoneName": .value(.string(name))]
         if type == "REGULAR_CUSTOM_ZONE" { required["ownerRecordName"] = .text }

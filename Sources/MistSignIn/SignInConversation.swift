@@ -52,7 +52,7 @@ struct SignInConversation: Sendable {
 
     /// Answers a request, and says what came of it.
     func respond(to request: Request) -> (Response, Outcome?) {
-        // A name that somebody made lead to this machine is not ours.
+        // Another site can point a host name at this machine. Requests with such a name are refused.
         guard request.host?.lowercased() == "\(place.host):\(place.port)" else {
             return (Self.page(403, "Not here", "This address is for one program on this machine."), nil)
         }
@@ -107,7 +107,7 @@ struct SignInConversation: Sendable {
             return (Self.page(400, "No token came", "The page that led here brought no token. Try again."), nil)
         }
         let reason = String(refusal.filter { !$0.isNewline }.prefix(200))
-        return (Self.page(200, "Nobody signed in", "You can close this window and go back."), .refused(reason))
+        return (Self.page(200, "You are not signed in", "You can close this window and go back."), .refused(reason))
     }
 
     private var foreign: Response {
@@ -116,7 +116,7 @@ struct SignInConversation: Sendable {
 
     // MARK: - Pages
 
-    /// The page with the button. Browsers open a second window only for somebody who clicks.
+    /// The page with the button. Browsers open a second window only after a click.
     private static func opener(_ signInURL: String, state: String) -> Response {
         page(
             200,

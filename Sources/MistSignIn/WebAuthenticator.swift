@@ -105,7 +105,7 @@ public struct WebAuthenticator: Sendable {
     ///   - manager: The credentials of the service.
     ///   - service: The service.
     /// - Returns: Who the person is to the service.
-    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` when nobody signed in;
+    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` if the user did not sign in;
     ///   `CloudKitError.Code.authenticationFailed` for an API token that is not registered; any error of
     ///   a request.
     @discardableResult
@@ -163,7 +163,7 @@ public struct WebAuthenticator: Sendable {
                     try await clock.sleep(for: timeout)
                     throw CloudKitError(
                         code: .signInFailed,
-                        message: "Nobody signed in within \(timeout). Start again when somebody is there."
+                        message: "The user did not sign in within \(timeout). Start again when the user is ready."
                     )
                 }
                 defer { group.cancelAll() }

@@ -4,7 +4,7 @@ public import MistKit
 extension RunningEmulator {
     /// As whom a service speaks to the emulator.
     public enum Identity: Hashable, Sendable, CaseIterable {
-        /// As nobody in particular: with the API token alone, on the public database.
+        /// As a caller without a user: with the API token alone, on the public database.
         case apiToken
         /// As the user: with the API token and a web authentication token, on all databases.
         case user

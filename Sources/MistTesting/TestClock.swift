@@ -32,10 +32,10 @@ public final class TestClock: Sendable {
         state = Mutex(State(now: start))
     }
 
-    /// What the clock shows.
+    /// The time that the clock shows.
     public var now: Date { state.withLock { $0.now } }
 
-    /// Moves the clock, and wakes whoever slept until then.
+    /// Moves the clock, and wakes each task whose sleep is over.
     ///
     /// - Parameter seconds: How far; backwards when it is negative.
     public func advance(by seconds: Double) {
@@ -53,12 +53,12 @@ public final class TestClock: Sendable {
     /// The same clock for code that sleeps: its sleepers wake when ``advance(by:)`` takes it past their time.
     public var timer: Timer { Timer(clock: self) }
 
-    /// How many sleep on ``timer`` at the moment.
+    /// How many tasks sleep on ``timer`` at the moment.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Waits until so many sleep on ``timer``: then it is time to ``advance(by:)``.
+    /// Waits until `count` tasks sleep on ``timer``. Then the test can call ``advance(by:)``.
     ///
-    /// - Parameter count: How many.
+    /// - Parameter count: The number of tasks.
     public func waitForSleepers(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -79,7 +79,7 @@ public final class TestClock: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let (isOver, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) =
                     state.withLock { state in
-                        // A cancellation that came before this finds nobody to wake.
+                        // The handler of an earlier cancellation found no task to wake.
                         if Task.isCancelled { return (.failure(CancellationError()), []) }
                         if deadline <= state.now { return (.success(()), []) }
                         state.sleepers[id] = (deadline, continuation)
@@ -120,7 +120,7 @@ extension TestClock {
 
         let clock: TestClock
 
-        /// What the clock shows.
+        /// The time that the clock shows.
         public var now: Instant { Instant(date: clock.now) }
 
         /// The clock does not tick by itself.

@@ -13,9 +13,9 @@ import Testing
 /// | variable                                 | value                                                    |
 /// | ---------------------------------------- | -------------------------------------------------------- |
 /// | `MISTKIT_CONTRACT_CONTAINER`             | a container whose development environment is expendable |
-/// | `MISTKIT_CONTRACT_API_TOKEN`             | an API token of it                                       |
+/// | `MISTKIT_CONTRACT_API_TOKEN`             | an API token of the container                            |
 /// | `MISTKIT_CONTRACT_WEB_AUTH_TOKEN`        | a web token, for rules that need a user                  |
-/// | `MISTKIT_CONTRACT_SECOND_WEB_AUTH_TOKEN` | one of somebody else                                     |
+/// | `MISTKIT_CONTRACT_SECOND_WEB_AUTH_TOKEN` | a web token of another user                              |
 /// | `MISTKIT_CONTRACT_KEY_ID`                | a server-to-server key                                   |
 /// | `MISTKIT_CONTRACT_KEY`                   | its private half, PEM                                    |
 /// | `MISTKIT_CONTRACT_URL`                   | another address than Apple's                             |

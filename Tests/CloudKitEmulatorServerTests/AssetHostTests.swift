@@ -221,7 +221,7 @@ extension HTTPRequest {
 }
 
 extension RunningEmulator {
-    /// Asks for an address to upload to; what stands behind the host's name.
+    /// Asks for an upload address, and returns the part of it after the host.
     fileprivate func uploadTarget(for field: String, named name: String) async throws -> String {
         let body = #"{"tokens":[{"recordName":"\#(name)","recordType":"Note","fieldName":"\#(field)"}]}"#
         let reply = try await post("assets/upload", in: .private, as: .user, body)

@@ -59,7 +59,7 @@ struct CourierTests {
             #expect(reply.status == 200)
             #expect(reply.json["ck"]?["qry"]?["rid"] == "a")
             #expect(reply.json["ck"]?["cid"]?.stringValue == emulator.containerIdentifier)
-            // What came while nobody asked is there at once, in order.
+            // Pushes that came while no request waited are delivered at once, in order.
             for name in ["b", "c"] { try await save(name, in: emulator) }
             for name in ["b", "c"] {
                 let reply = try await emulator.send(.get, path, as: .nobody)

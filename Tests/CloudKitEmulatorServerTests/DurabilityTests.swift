@@ -65,7 +65,7 @@ struct DurabilityTests {
         return folder
     }
 
-    /// Runs a server in another process, which tells its number and address through a pipe, until it is killed.
+    /// Runs a server in another process, which writes its process ID and address to a pipe, until it is killed.
     private func serveUntilKilled(file: String, address pipe: String) async {
         await #expect(processExitsWith: .signal(SIGKILL)) { [file, pipe] in
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -76,10 +76,10 @@ struct DurabilityTests {
         }
     }
 
-    /// Waits for the server's number and address.
+    /// Waits for the server's process ID and address.
     private func announcement(in pipe: String) async throws -> (process: Int32, serverURL: URL) {
         let text = await withCheckedContinuation { continuation in
-            // Opening a pipe blocks until somebody writes.
+            // Opening a pipe blocks until another process opens it for writing.
             Thread.detachNewThread {
                 let bytes = try? FileHandle(forReadingAtPath: pipe)?.readToEnd()
                 continuation.resume(returning: String(decoding: bytes ?? Data(), as: UTF8.self))
@@ -96,7 +96,7 @@ private struct Writer {
     let serverURL: URL
     let query: String
 
-    /// Counts up a record for each connection, creates others, and kills the server in the midst of it.
+    /// Counts up a record for each connection, creates others, and kills the server in the middle of the writes.
     ///
     /// - Returns: The last answered count of each record.
     func write(round: Int, killing process: Int32, after limit: Int) async -> [String: Int] {
@@ -115,7 +115,7 @@ private struct Writer {
                 }
             }
         }
-        // Where no write was answered, nobody has killed the server yet.
+        // If fewer than `limit` writes were answered, the server still runs.
         kill(process, SIGKILL)
         return answers.values
     }

@@ -218,7 +218,7 @@ extension RunningEmulator {
         return try await send(request, body: Array(form.utf8))
     }
 
-    /// Who somebody with a token is.
+    /// What users/caller answers to a request with the token.
     fileprivate func caller(_ token: String) async throws -> JSONValue {
         let target =
             path("users/caller", in: .public)

@@ -210,7 +210,7 @@ private enum RandomValue {
     }
 }
 
-/// JSON of the shape of records, with anything in the place of values, types and unknown keys.
+/// JSON in the shape of records; its values, types and unknown keys are random.
 private enum RandomJSON {
     static func record(using generator: inout SeededGenerator) -> JSONValue {
         var members: [String: JSONValue] = [:]

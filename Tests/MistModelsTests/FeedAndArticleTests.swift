@@ -114,7 +114,7 @@ struct FeedAndArticleTests {
                 #expect(ancestor.tags == (rounds == 1 ? ["old"] : ["old", "theirs"]))
                 if rounds == 1 {
                     #expect(server == theirs)
-                    // Somebody is quicker once more.
+                    // Another client saves first once more.
                     var quick = server
                     quick.category = "sport"
                     try await database.update(quick)

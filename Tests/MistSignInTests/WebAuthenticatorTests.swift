@@ -81,7 +81,7 @@ struct WebAuthenticatorTests {
             let port = try #require(url.port)
             let callback = try #require(URL(string: "http://127.0.0.1:\(port)/signed-in?ckWebAuthToken=evil"))
             let browser = TinyBrowser()
-            // No cookie; the cookie of nobody; another name for this machine; a path that was guessed.
+            // No cookie; another name for this machine; a guessed path; a message from another origin.
             #expect(try await browser.get(callback).status == 403)
             #expect(try await browser.get(url, host: "evil.example:\(port)").status == 403)
             let guess = try #require(URL(string: "http://127.0.0.1:\(port)/0123456789abcdef0123456789abcdef"))
@@ -89,7 +89,7 @@ struct WebAuthenticatorTests {
             #expect(try await browser.post(guess, ["ckWebAuthToken": "evil"]).status == 405)
             let evilPost = try await browser.post(url, ["ckWebAuthToken": "evil"], origin: "http://evil.example")
             #expect(evilPost.status == 403)
-            // The person's own browser; where the sign-in page would be nothing listens.
+            // The user's own browser. No server listens at the address of the sign-in page.
             _ = try? await browser.get(url)
             let empty = try #require(URL(string: "http://127.0.0.1:\(port)/signed-in?ckWebAuthToken="))
             #expect(try await browser.get(empty).status == 400)
@@ -134,7 +134,7 @@ struct WebAuthenticatorTests {
             return try await token
         }
         #expect(late.code == .signInFailed)
-        #expect(late.message.hasPrefix("Nobody signed in within 90.0 seconds."))
+        #expect(late.message.hasPrefix("The user did not sign in within 90.0 seconds."))
 
         let (openings, opened) = AsyncStream<Void>.makeStream()
         let waiting = Task { () async throws -> CloudKitError in

@@ -74,7 +74,7 @@ let zoneChangesRules: [ContractRule] = [
         let first = try await session.changes(in: zone)
         try await session.changes(in: zone).expectZones(first.zones.map(JSONPattern.value))
     },
-    ContractRule(245, "a token that is none is an error of the zone", "L") { session in
+    ContractRule(245, "a string that is not a token is an error of the zone", "L") { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         for token in ["not-a-token", "AAAA", "c29tZSBvdGhlciB0ZXh0"] {
@@ -90,12 +90,12 @@ let zoneChangesRules: [ContractRule] = [
         try await session.changes(in: zone, since: half)
             .expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST", reason: "Invalid continuation format")])
     },
-    ContractRule(246, "a token of the database is none of a zone", "L") { session in
+    ContractRule(246, "a token of the database is not a token of a zone", "L") { session in
         let zone = try await session.makeZone()
         let token = try await session.post("changes/database", [:], in: .privateDatabase).text("syncToken")
         try await session.changes(in: zone, since: token).expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST")])
     },
-    ContractRule(246, "a token of another zone is none of this one", "I") { session in
+    ContractRule(246, "a token of another zone is not a token of this one", "I") { session in
         let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         let (_, token) = try await session.allChanges(in: other)
         try await session.changes(in: zone, since: token).expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST")])
@@ -191,7 +191,7 @@ let zoneChangesRules: [ContractRule] = [
             ])
         ])
     },
-    ContractRule(256, "what stands at the top is for zones that do not say it themselves", "A") { session in
+    ContractRule(256, "a member at the top level applies to each zone that does not set it", "A") { session in
         let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         for zone in [one, two] { try await session.save("a", ["title": "a", "count": 1], in: zone) }
         let body: JSONValue = [
@@ -241,7 +241,7 @@ let zoneChangesRules: [ContractRule] = [
         try await session.post("records/changes", ["zoneID": ["zoneName": "_defaultZone"]], in: .privateDatabase)
             .expectError("BAD_REQUEST", reason: "cannot get changes in default zone")
     },
-    ContractRule(261, "records/changes refuses a token that is none", "I") { session in
+    ContractRule(261, "records/changes refuses a string that is not a token", "I") { session in
         let zone = try await session.makeZone()
         let body: JSONValue = ["zoneID": zone.zoneID ?? nil, "syncToken": "not-a-token"]
         try await session.post("records/changes", body, in: zone)
@@ -296,7 +296,7 @@ let databaseChangesRules: [ContractRule] = [
             .including(["syncToken": .text, "moreComing": false], without: ["serverErrorCode"])
         ])
     },
-    ContractRule(266, "changes/database refuses tokens that are none of its own", "I") { session in
+    ContractRule(266, "changes/database refuses a string that is not one of its tokens", "I") { session in
         let zone = try await session.makeZone()
         let (_, token) = try await session.allChanges(in: zone)
         try await session.post("changes/database", ["syncToken": "not-a-token"], in: .privateDatabase)
@@ -348,7 +348,7 @@ private func databaseChanges(
 }
 
 extension JSONPattern {
-    /// An array of so many elements.
+    /// An array of `count` elements.
     static func elements(_ count: Int) -> JSONPattern {
         satisfying("an array of \(count)") { $0.arrayValue?.count == count }
     }

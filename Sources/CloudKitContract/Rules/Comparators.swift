@@ -45,7 +45,7 @@ let comparatorRules: [ContractRule] = [
             (.filter("EQUALS", "link", .reference("t1", "DELETE_SELF")), "r1 r3"),
         ]
     ),
-    ContractRule(303, "EQUALS with a text in the place of a reference is refused", "L") { session in
+    ContractRule(303, "EQUALS with a text instead of a reference is refused", "L") { session in
         let zone = try await session.makeItems()
         try await session.query(
             "ContractItem",

@@ -65,7 +65,7 @@ let credentialRules: [ContractRule] = [
         try reply.expectRecords([.failure("a", "NOT_FOUND")])
         try reply.require(reply.headers[.cloudKitWebAuthToken] == nil, "no X-Apple-CloudKit-Web-Auth-Token")
     },
-    ContractRule(36, "a web token that is none of the service's is refused", "PU", requires: []) { session in
+    ContractRule(36, "a web token that the service did not issue is refused", "PU", requires: []) { session in
         for token in ["garbage", "AAAA", "1__" + session.ending, "a+b/c="] {
             var request = try session.request("zones/list", nil, in: .privateDatabase)
             request.method = .get

@@ -64,7 +64,7 @@ let endpointRules: [ContractRule] = [
     ContractRule(59, "users/discover is not for private and shared databases", "L", requires: [.user, .userDiscovery]) {
         session in
         for (scope, name) in [("private", "privatedb"), ("shared", "sharedb")] {
-            let body: JSONValue = ["lookupInfos": [["emailAddress": "nobody@example.com"]]]
+            let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
             try await session.post("users/discover", body, in: Place(scope: scope, identity: .user)).expectError(
                 "BAD_REQUEST",
                 reason: "endpoint not applicable in the database type '\(name)'"

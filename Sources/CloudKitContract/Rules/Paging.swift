@@ -78,7 +78,7 @@ let pagingRules: [ContractRule] = [
         try second.require(Set(second.names).isDisjoint(with: first.names), "none of the first page")
         try await session.query(in: zone, options).expectRecords(second.records.map(JSONPattern.value))
     },
-    ContractRule(354, "a marker that is none is refused", "I") { session in
+    ContractRule(354, "a string that is not a marker is refused", "I") { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         for marker in ["garbage", "AAAA"] {

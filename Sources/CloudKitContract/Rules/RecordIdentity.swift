@@ -172,7 +172,7 @@ let recordIdentityRules: [ContractRule] = [
                 in: zone
             )
             try reply.expectRecords([.record("a", ["count": .int64(Int64(count))])])
-            try reply.require(!tags.contains(try reply.tag()), "a tag that is none of \(tags)")
+            try reply.require(!tags.contains(try reply.tag()), "a tag that differs from each of \(tags)")
             tags.append(try reply.tag())
         }
     },

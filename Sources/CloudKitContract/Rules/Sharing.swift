@@ -121,15 +121,15 @@ let sharingRules: [ContractRule] = [
             try await session.post(endpoint, body, in: .privateDatabase).expectError("BAD_REQUEST")
         }
     },
-    ContractRule(378, "nobody accepts without signing in", "A") { session in
+    ContractRule(378, "a caller who is not signed in cannot accept a share", "A") { session in
         let body: JSONValue = ["shortGUIDs": [["value": "0nothing"]]]
         try await session.post("records/accept", body, in: .publicDatabase(as: .apiToken))
             .expectError("AUTHENTICATION_REQUIRED")
     },
-    ContractRule(379, "somebody who is not invited sees nothing of a share", "I", requires: [.user, .secondUser]) {
+    ContractRule(379, "a user who is not invited sees nothing of a share", "I", requires: [.user, .secondUser]) {
         session in
         let zone = try await session.makeZone()
-        let shared = try await session.share("root", in: zone, with: "nobody@example.com")
+        let shared = try await session.share("root", in: zone, with: "unknown@example.com")
         let body: JSONValue = ["shortGUIDs": [["value": .string(shared.shortGUID)]]]
         let reply = try await session.post("records/accept", body, in: .publicDatabase(as: .secondUser))
         try reply.expect(
@@ -138,7 +138,7 @@ let sharingRules: [ContractRule] = [
     },
     ContractRule(
         374,
-        "who accepts finds the zone in the shared database, under its owner",
+        "a user who accepts finds the zone in the shared database, under its owner",
         "A",
         requires: [.user, .secondUser, .userDiscovery]
     ) { session in
@@ -260,7 +260,7 @@ extension ContractSession {
 }
 
 extension JSONPattern {
-    /// What stands behind a short GUID.
+    /// The result for a short GUID.
     fileprivate static func shareResult(
         _ shortGUID: String,
         scope: String,

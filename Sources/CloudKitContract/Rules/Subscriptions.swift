@@ -182,11 +182,11 @@ let deviceTokenRules: [ContractRule] = [
     },
 ]
 
-/// What subscriptions tell by way of the web courier.
+/// The pushes that a client gets from the web courier.
 let pushRules: [ContractRule] = [
     ContractRule(
         283,
-        "a query subscription tells of records that match, with what was done",
+        "a query subscription reports each change of a matching record, and what kind of change it was",
         "JPI",
         requires: [.user, .deviceTokens]
     ) {
@@ -215,7 +215,7 @@ let pushRules: [ContractRule] = [
     },
     ContractRule(
         284,
-        "a zone subscription tells of its zone, and of no other",
+        "a zone subscription reports the changes of its zone, and of no other",
         "JPI",
         requires: [.user, .deviceTokens]
     ) { session in
@@ -239,7 +239,7 @@ let pushRules: [ContractRule] = [
     },
     ContractRule(
         285,
-        "the courier's address needs no credentials, and another is none",
+        "the courier's address needs no credentials, and any other address is refused",
         "JI",
         requires: [.user, .deviceTokens]
     ) { session in

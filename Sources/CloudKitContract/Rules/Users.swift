@@ -63,12 +63,12 @@ let userRules: [ContractRule] = [
         session in
         let reply = try await session.post(
             "users/discover",
-            ["lookupInfos": [["emailAddress": .string(session.unique("nobody") + "@example.com")]]],
+            ["lookupInfos": [["emailAddress": .string(session.unique("unknown") + "@example.com")]]],
             in: .publicDatabase(as: .user)
         )
         try reply.expect(.including(["users": .anything], without: ["serverErrorCode"]))
         let users = reply.body?["users"]?.arrayValue ?? []
-        try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue == nil }, "nobody")
+        try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue == nil }, "no user")
     },
     ContractRule(
         61,
@@ -111,8 +111,8 @@ let userRules: [ContractRule] = [
         try await session.post("users/lookup/id", ["users": [["userRecordName": .string(name)]]], in: place)
             .expect(.including(["users": .array([byName])]))
     },
-    ContractRule(49, "users are looked for by people alone", "L", requires: [.serverKey, .userDiscovery]) { session in
-        let body: JSONValue = ["lookupInfos": [["emailAddress": "nobody@example.com"]]]
+    ContractRule(49, "only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in
+        let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
         try await session.post("users/discover", body, in: .publicDatabase(as: .serverKey))
             .expectError("AUTHENTICATION_FAILED")
         try await session.post("users/discover", body, in: .publicDatabase(as: .apiToken))

@@ -54,7 +54,7 @@ struct ServerLimitOptions: ParsableArguments {
         }
     }
 
-    /// Puts what was given in the place of the defaults.
+    /// Sets the limits that the command line gives; the others keep their defaults.
     func apply(to configuration: inout CloudKitEmulatorServer.Configuration) {
         if let shutdownTimeout { configuration.shutdownTimeout = .seconds(shutdownTimeout) }
         if let idleTimeout { configuration.idleTimeout = .seconds(idleTimeout) }

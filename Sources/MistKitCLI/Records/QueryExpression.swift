@@ -91,7 +91,7 @@ enum QueryExpression {
         )
     }
 
-    /// What stands between the quotation marks of a value; `nil` where it has none.
+    /// The text between the quotation marks of a value; `nil` if the value has no quotation marks.
     private static func quoted(_ text: String) -> String? {
         guard text.count >= 2, let first = text.first, first == text.last, first == "\"" || first == "'" else {
             return nil

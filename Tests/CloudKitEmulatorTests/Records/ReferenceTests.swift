@@ -89,7 +89,7 @@ struct ReferenceTests {
 
     @Test func noneMayDangle() throws {
         let world = try World()
-        try world.modify(.note(.create, "b", ["of": to("nobody", .none)]))
+        try world.modify(.note(.create, "b", ["of": to("missing", .none)]))
         #expect(try names(world) == ["b"])
     }
 

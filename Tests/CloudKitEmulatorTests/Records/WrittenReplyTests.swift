@@ -36,7 +36,7 @@ struct WrittenReplyTests {
         try world.modify(RecordOperation(.create, record: share))
 
         let ann = try world.asAnn()
-        let names = ["empty", "p", "S", "r7", "nobody"] + (0..<60).map { "r\($0)" }
+        let names = ["empty", "p", "S", "r7", "missing"] + (0..<60).map { "r\($0)" }
         for desiredKeys in [nil, ["text", "photo"], []] as [[String]?] {
             for numbersAsStrings in [false, true] {
                 try expectEqualReplies("lookup, seed \(seed)", ann) {

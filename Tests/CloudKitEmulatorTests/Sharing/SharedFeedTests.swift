@@ -3,7 +3,7 @@ import CloudKitModel
 import TestSupport
 import Testing
 
-/// Ann writes, moves, deletes and shares records at random; Ben, who accepts and leaves, hears of it by feeds alone.
+/// Ann writes, moves, deletes and shares records at random. Ben accepts and leaves shares, and only reads the feeds.
 struct SharedFeedTests {
     @Test(arguments: 0..<12)
     func whatAParticipantIsToldAddsUpToWhatIsShared(seed: UInt64) throws {
@@ -15,7 +15,7 @@ struct SharedFeedTests {
             #expect(heard == shared, "seed \(seed), step \(step): \(act)")
             guard heard == shared else { return }
         }
-        // Whoever comes anew is told the same.
+        // A client that starts without tokens gets the same records.
         let all = story.heard
         story.forget()
         try story.listen()

@@ -15,7 +15,7 @@ struct FileStorageTests {
 
     @Test func anEmulatorMayBeClosedWhileItAnswers() throws {
         let emulator = Mutex<CloudKitEmulator?>(nil)
-        // The clock is asked in the midst of a call.
+        // The emulator reads the clock in the middle of a call.
         let closing = try CloudKitEmulator {
             try? emulator.withLock { $0 }?.close()
             return Date(timeIntervalSince1970: 1_700_000_000)
@@ -165,7 +165,7 @@ struct FileStorageTests {
                 }
                 group.addTask {
                     for _ in 0..<25 {
-                        // A type that nobody saved yet is refused; nothing else is.
+                        // A type without a saved record is refused; nothing else is.
                         let outcome = refusal {
                             try world.find(RecordQuery(recordType: "Note", sorts: [QuerySort("n")]))
                         }

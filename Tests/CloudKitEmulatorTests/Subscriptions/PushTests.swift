@@ -161,11 +161,11 @@ struct PushTests {
         let device = try Device()
         let world = device.world
         try device.subscribe(notes("all"))
-        try device.subscribe(notes("everybody"), in: world.publicDatabase)
+        try device.subscribe(notes("public"), in: world.publicDatabase)
         for address in [world.publicDatabase, world.privateDatabase] {
             _ = try world.emulator.request(in: address, as: .user(world.ben)).modifyRecords([.note(.create, "a")])
         }
-        #expect(try device.pushes() == ["everybody created a in _defaultZone"])
+        #expect(try device.pushes() == ["public created a in _defaultZone"])
     }
 
     @Test func aPushSaysWhatTheSubscriptionWants() throws {
