@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Who may do what in the public database, with the default grants: everybody reads, users create, creators write.
+/// Permissions in the public database with the default grants: every caller reads, users create, creators write.
 let permissionRules: [ContractRule] = [
     ContractRule(53, "with the API token alone, public records can be read", "A") { session in
         let name = session.unique("a")
