@@ -17,7 +17,7 @@ public struct Asset: Hashable, Sendable {
     public var wrappingKey: String?
     /// The signature of the encrypted file; private databases only.
     public var referenceChecksum: String?
-    /// Where to fetch the file, for about an hour. Holds `${f}` in the place of a file name. Only in responses.
+    /// Where to fetch the file, for about an hour. Holds `${f}` instead of a file name. Only in responses.
     public var downloadURL: String?
     /// Proof of the upload. Only in requests.
     public var receipt: String?

@@ -256,7 +256,7 @@ extension Record: JSONBackedCodable {
         return consume record
     }
 
-    /// Reads a record dictionary into this record, which is empty, but for its fields, which a closure reads.
+    /// Reads a record dictionary into this record, which is empty. A closure reads the fields.
     ///
     /// - Parameters:
     ///   - reader: In front of the dictionary.

@@ -2,12 +2,12 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// Finds the fields among a struct's properties, and says what is wrong with those that are none and should be.
+/// Finds the fields among a struct's properties, and reports properties that should be fields and cannot be.
 struct PropertyReader<Context: MacroExpansionContext> {
     let context: Context
     private(set) var properties: [RecordProperty] = []
     /// Whether nothing was wrong.
-    private(set) var isRight = true
+    private(set) var isValid = true
 
     init(context: Context) {
         self.context = context
@@ -15,7 +15,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
 
     private mutating func refuse(_ problem: Problem) {
         context.diagnose(problem)
-        isRight = false
+        isValid = false
     }
 
     mutating func read(_ variable: VariableDeclSyntax) {

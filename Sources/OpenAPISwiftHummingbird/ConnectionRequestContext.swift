@@ -50,7 +50,7 @@ public struct OperationRequestContext: ConnectionRequestContext {
     }
 }
 
-/// A connection that somebody wants to know the end of.
+/// A connection whose end can be waited for.
 package final class Connection: Sendable {
 
     private struct State {

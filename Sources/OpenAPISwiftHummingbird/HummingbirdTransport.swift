@@ -154,7 +154,7 @@ extension Response {
                 try await writer.write(chunksOf: body, on: nil)
                 return
             }
-            // Nobody else has the writer until the task is over, which is waited for.
+            // Only the task has the writer until it ends, and its end is awaited.
             nonisolated(unsafe) let shared = writer
             try await connection.withCancellationOnClose {
                 var writer = shared

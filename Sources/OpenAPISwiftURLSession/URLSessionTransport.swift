@@ -36,7 +36,7 @@ import Synchronization
 /// ## What URLSession does on its own
 ///
 /// Header fields of one name become one field, joined by commas, in both directions; of `Set-Cookie` on Linux too,
-/// where cookies that hold commas cannot be told apart any more. The reason phrase of a status is not to be had. Bodies
+/// where cookies that hold commas cannot be told apart any more. The reason phrase of a status is not available. Bodies
 /// with a `Content-Encoding` are decoded, and their length is not known then. `Host`, `Connection` and `Content-Length`
 /// are URLSession's to write. Neither cookies nor responses are kept, unless the configuration of the session says so.
 ///

@@ -76,7 +76,7 @@ struct GeneratedClientTests {
             Issue.record("the failed item is no failure")
             return
         }
-        #expect(failure.recordName == "b")
+        #expect(failure.id == "b")
         #expect(failure.serverErrorCode == "A_NEW_CODE")
     }
 

@@ -47,7 +47,7 @@ struct HandlerContextTests {
             given.withLock { $0 = context }
             return .noContent
         } context: { call in
-            "\(call.request.headerFields[.authorization] ?? "nobody") calls \(call.operationID) by \(call.request.method)"
+            "\(call.request.headerFields[.authorization] ?? "no one") calls \(call.operationID) by \(call.request.method)"
         }
         #expect(message == Message(start: "204"))
         #expect(given.withLock { $0 } == "Ada calls send_media by POST")

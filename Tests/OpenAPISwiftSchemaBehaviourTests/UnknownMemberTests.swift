@@ -2,7 +2,7 @@ import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
-/// A type of the module's own, which the configuration names in the place of a schema.
+/// A type of the module's own, which the configuration names instead of a schema.
 extension Shipment {
     struct Mass: Hashable, Sendable, JSONBackedCodable {
         var grams: Int

@@ -237,7 +237,7 @@ struct DocumentReader {
                     remedy: "refer to an entry of '#/components/pathItems/', or to another file"
                 )
             }
-            // What stands beside the reference counts more.
+            // Members beside the reference take precedence.
             let own: [DocumentNode.Member] = (node.members ?? []).filter { $0.key != "$ref" }
             let keys = Set(own.map(\.key))
             node = DocumentNode(

@@ -12,7 +12,7 @@ public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
 /// stands gives way to a reference, so that there is one type for it. Path items take the place of the references to
 /// them.
 struct DocumentLinker {
-    /// What stands where a reference is, and what therefore must stand where it leads.
+    /// The kind of object that a reference replaces, which is the kind that it must lead to.
     private enum Kind: String {
         case schemas
         case parameters

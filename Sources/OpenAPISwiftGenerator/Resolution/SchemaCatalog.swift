@@ -23,7 +23,7 @@ struct SchemaCatalog: Sendable {
         var typePath: String { namespace.map { "\($0).\(typeName)" } ?? override ?? typeName }
     }
 
-    /// The type that component schemas stand in, but for the mode that has them alone.
+    /// The type that contains component schemas, except in the mode that generates schemas alone.
     static let namespace = "Components.Schemas"
 
     /// What a schema becomes in Swift.

@@ -178,7 +178,7 @@ extension TypeDeclaration {
 }
 
 struct PropertyDeclaration: Sendable {
-    /// What stands before the access level and after it: `static`, `private`.
+    /// Modifiers before and after the access level: `static`, `private`.
     enum Access: Sendable {
         case standard
         case `private`

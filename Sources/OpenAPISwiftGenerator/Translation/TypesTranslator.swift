@@ -5,7 +5,7 @@ struct TypesTranslator {
     let components: OperationTranslator.TranslatedComponents
     let schemas: [Declaration]
     let operations: [TranslatedOperation]
-    /// What stands in `Operations` beside the operations.
+    /// Further members of `Operations`.
     let extensionTables: [Declaration]
     /// For the file that has no types of the document.
     let sharedImports: [SwiftImport]

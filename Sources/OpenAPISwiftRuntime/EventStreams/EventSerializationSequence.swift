@@ -1,6 +1,6 @@
 /// How an event stands in a body: its bytes, and those that keep it apart from others.
 public protocol EventFraming: SendableMetatype {
-    /// What stands in the body.
+    /// The type of the values in the body.
     associatedtype Event
 
     /// The bytes of an event.

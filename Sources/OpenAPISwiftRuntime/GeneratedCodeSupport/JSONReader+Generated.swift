@@ -148,7 +148,7 @@ extension JSONReader {
         error(.invalidValue, "\(type) allows no key '\(key)'.")
     }
 
-    /// The error for a value that is none of several types.
+    /// The error for a value that fits no type of several.
     @_spi(Generated) public func noMatch(in type: StaticString) -> JSONError {
         error(.invalidValue, "The value fits none of the types of \(type).")
     }

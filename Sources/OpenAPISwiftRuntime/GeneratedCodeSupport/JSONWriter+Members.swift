@@ -146,7 +146,7 @@ extension JSONWriter {
 
     // MARK: Comparison
 
-    /// Whether values are collected in the place of writing them, as it is when whole values are compared; then these
+    /// Whether values are collected instead of written, which is so when whole values are compared; then these
     /// are.
     ///
     /// - Parameter values: All that tells the value apart from others.

@@ -322,7 +322,7 @@ struct ParameterItem: Sendable {
 }
 
 extension [ParameterItem] {
-    /// What stands for a parameter, or nil if nothing does.
+    /// The texts of a parameter, or nil if it is absent.
     func parts(
         of name: String,
         _ shape: ParameterShape,
@@ -357,7 +357,7 @@ extension [ParameterItem] {
 
 /// The text of parameters to values.
 enum ParameterDecoder {
-    /// What stands between the texts of a list.
+    /// The separator between the texts of a list.
     enum Delimiter {
         case comma
         case space

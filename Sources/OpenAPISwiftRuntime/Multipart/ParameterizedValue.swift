@@ -4,7 +4,7 @@
 /// encoded parameter counts more than the plain one of the same name. In quoted text only `\"` and `\\` are escapes:
 /// other backslashes are kept, since senders put paths there as they are.
 struct ParameterizedValue: Hashable, Sendable {
-    /// What stands before the parameters, in lower case.
+    /// The part before the parameters, in lower case.
     var value: String
 
     /// The parameters by lower-cased names.
