@@ -124,14 +124,14 @@ extension ContractSession {
 
     func send(_ request: ContractRequest) async throws -> ContractReply {
         var query = request.query
-        if request.identity != .nobody && request.identity != .serverKey {
+        if request.identity != .anonymous && request.identity != .serverKey {
             query.append(("ckAPIToken", request.apiToken ?? target.apiToken))
         }
         let webAuthToken =
             switch request.identity {
             case .user: request.webAuthToken ?? target.user?.webAuthToken
             case .secondUser: request.webAuthToken ?? target.secondUser?.webAuthToken
-            case .nobody, .apiToken, .serverKey: request.webAuthToken
+            case .anonymous, .apiToken, .serverKey: request.webAuthToken
             }
         if let webAuthToken { query.append(("ckWebAuthToken", webAuthToken)) }
         var path = request.path

@@ -5,7 +5,7 @@ struct Place: Sendable {
     /// The credentials with which a request is made.
     enum Identity: Sendable {
         /// No credentials.
-        case nobody
+        case anonymous
         /// The API token alone.
         case apiToken
         /// The API token and the web token of the first user.

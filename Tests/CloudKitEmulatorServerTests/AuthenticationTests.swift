@@ -25,10 +25,10 @@ struct AuthenticationTests {
             }
             #expect(
                 table == [
-                    "nobody public 401 AUTHENTICATION_FAILED Authentication failed",
-                    "nobody private 401 AUTHENTICATION_FAILED Authentication failed",
-                    "nobody shared 401 AUTHENTICATION_FAILED Authentication failed",
-                    "nobody users/caller 401 AUTHENTICATION_FAILED Authentication failed",
+                    "anonymous public 401 AUTHENTICATION_FAILED Authentication failed",
+                    "anonymous private 401 AUTHENTICATION_FAILED Authentication failed",
+                    "anonymous shared 401 AUTHENTICATION_FAILED Authentication failed",
+                    "anonymous users/caller 401 AUTHENTICATION_FAILED Authentication failed",
                     "apiToken public 200",
                     "apiToken private 421 AUTHENTICATION_REQUIRED request needs authorization",
                     "apiToken shared 421 AUTHENTICATION_REQUIRED request needs authorization",
@@ -103,7 +103,7 @@ struct AuthenticationTests {
                 let token = try #require(reply.headerFields[.nextWebAuthToken])
                 #expect(token != emulator.webAuthToken)
                 let query = "ckAPIToken=\(emulator.apiToken)&ckWebAuthToken=\(percentEncoded(token))"
-                let next = try await emulator.get("users/caller", as: .nobody, query: query)
+                let next = try await emulator.get("users/caller", as: .anonymous, query: query)
                 #expect(next.json["userRecordName"]?.stringValue == emulator.userRecordName)
             }
             for sender in [Sender.apiToken, .serverKey] {
@@ -124,7 +124,7 @@ struct AuthenticationTests {
             var statuses: [Int] = []
             for form in [percentEncoded(token), token, percentEncoded(percentEncoded(token)), "nonsense"] {
                 let query = "ckAPIToken=\(emulator.apiToken)&ckWebAuthToken=\(form)"
-                statuses.append(try await emulator.get("users/caller", as: .nobody, query: query).status)
+                statuses.append(try await emulator.get("users/caller", as: .anonymous, query: query).status)
             }
             #expect(statuses == [200, 421, 421, 421])
         }

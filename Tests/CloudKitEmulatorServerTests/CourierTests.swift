@@ -52,7 +52,7 @@ struct CourierTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let path = try await courier(of: emulator)
             try await subscribe(emulator)
-            let held = Task { try await emulator.send(.get, path, as: .nobody) }
+            let held = Task { try await emulator.send(.get, path, as: .anonymous) }
             await emulator.rules.waitForCouriers(1)
             try await save("a", in: emulator)
             let reply = try await held.value
@@ -62,7 +62,7 @@ struct CourierTests {
             // Pushes that came while no request waited are delivered at once, in order.
             for name in ["b", "c"] { try await save(name, in: emulator) }
             for name in ["b", "c"] {
-                let reply = try await emulator.send(.get, path, as: .nobody)
+                let reply = try await emulator.send(.get, path, as: .anonymous)
                 #expect(reply.json["ck"]?["qry"]?["rid"] == .string(name))
             }
         }
@@ -91,10 +91,11 @@ struct CourierTests {
         try await withCloudKitEmulator { emulator in
             let path = try await courier(of: emulator)
             #expect(
-                try await emulator.send(.get, path + "0", as: .nobody).refusal == "404 NOT_FOUND there is no such token"
+                try await emulator.send(.get, path + "0", as: .anonymous).refusal
+                    == "404 NOT_FOUND there is no such token"
             )
-            #expect(try await emulator.send(.get, "/web-courier/", as: .nobody).status == 404)
-            let post = try await emulator.send(.post, path, as: .nobody)
+            #expect(try await emulator.send(.get, "/web-courier/", as: .anonymous).status == 404)
+            let post = try await emulator.send(.post, path, as: .anonymous)
             #expect(post.status == 405)
             #expect(post.headerFields[.allow] == "GET, OPTIONS")
             #expect(
@@ -129,7 +130,7 @@ struct CourierTests {
             #expect(first.json["webcourierURL"] != made.json["webcourierURL"])
             try await subscribe(emulator)
             try await save("a", in: emulator)
-            #expect(try await emulator.send(.get, address.path(), as: .nobody).json["ck"]?["qry"]?["rid"] == "a")
+            #expect(try await emulator.send(.get, address.path(), as: .anonymous).json["ck"]?["qry"]?["rid"] == "a")
             // The client's own token is still the one that was made for it.
             let again = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
             #expect(again.json == made.json)

@@ -24,7 +24,7 @@ struct HeaderTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let replies = [
                 try await emulator.get("zones/list"),
-                try await emulator.get("zones/list", as: .nobody),
+                try await emulator.get("zones/list", as: .anonymous),
                 try await emulator.get("no/such"),
                 try await emulator.post("records/query", "nonsense"),
             ]
@@ -51,7 +51,7 @@ struct HeaderTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let origin: HTTPFields = [.origin: "https://example.com"]
             let success = try await emulator.get("zones/list", in: .private, as: .user, headerFields: origin)
-            let failure = try await emulator.get("zones/list", as: .nobody, headerFields: origin)
+            let failure = try await emulator.get("zones/list", as: .anonymous, headerFields: origin)
             #expect([success, failure].map(\.status) == [200, 401])
             for reply in [success, failure] {
                 let access = fields(reply).filter { $0.key.hasPrefix("access-control") || $0.key == "vary" }
@@ -74,7 +74,7 @@ struct HeaderTests {
             let preflight = try await emulator.send(
                 .options,
                 emulator.path("records/query", in: .private),
-                as: .nobody,
+                as: .anonymous,
                 nil,
                 [
                     .origin: "https://example.com",

@@ -7,7 +7,7 @@ import StreamingJSON
 
 /// The credentials that a raw request carries.
 enum Sender: Hashable, Sendable, CaseIterable {
-    case nobody
+    case anonymous
     case apiToken
     case user
     case serverKey

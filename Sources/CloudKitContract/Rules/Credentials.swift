@@ -81,7 +81,7 @@ let credentialRules: [ContractRule] = [
         }
     },
     ContractRule(39, "a request without any credentials is refused", "U", requires: []) { session in
-        let reply = try await session.lookup(["a"], in: .publicDatabase(as: .nobody))
+        let reply = try await session.lookup(["a"], in: .publicDatabase(as: .anonymous))
         try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")
     },
     ContractRule(62, "reasons and headers do not repeat tokens", "I", requires: []) { session in

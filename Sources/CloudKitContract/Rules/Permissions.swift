@@ -5,17 +5,17 @@ let permissionRules: [ContractRule] = [
     ContractRule(53, "with the API token alone, public records can be read", "A") { session in
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .publicDatabase(as: .user))
-        let everybody = Place.publicDatabase(as: .apiToken)
-        try await session.lookup([name], in: everybody).expectRecords([.record(name, ["title": "a"])])
-        try await session.query(filters: [.filter("EQUALS", "title", "none has this title")], in: everybody)
+        let everyone = Place.publicDatabase(as: .apiToken)
+        try await session.lookup([name], in: everyone).expectRecords([.record(name, ["title": "a"])])
+        try await session.query(filters: [.filter("EQUALS", "title", "none has this title")], in: everyone)
             .expectRecords([])
     },
     ContractRule(53, "with the API token alone, nothing can be created", "L", requires: []) { session in
         let name = session.unique("a")
-        let everybody = Place.publicDatabase(as: .apiToken)
-        try await session.modify([.create(name, ["title": "a"])], in: everybody)
+        let everyone = Place.publicDatabase(as: .apiToken)
+        try await session.modify([.create(name, ["title": "a"])], in: everyone)
             .expectRecords([.failure(name, "ACCESS_DENIED", reason: "CREATE operation not permitted")])
-        try await session.lookup([name], in: everybody).expectRecords([.failure(name, "NOT_FOUND")])
+        try await session.lookup([name], in: everyone).expectRecords([.failure(name, "NOT_FOUND")])
     },
     ContractRule(54, "a user does not write a record that another user made", "AL", requires: [.user, .secondUser]) {
         session in

@@ -23,12 +23,12 @@ let systemFieldRules: [ContractRule] = [
     ContractRule(331, "records can be found by who made or changed them", "A") { session in
         let zone = try await session.makeItems()
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
-        let nobody = "_0123456789abcdef0123456789abcdef"
+        let anonymous = "_0123456789abcdef0123456789abcdef"
         for name in ["createdUserRecordName", "modifiedUserRecordName"] {
             let value = Field.typed(["recordName": .string(caller)], "REFERENCE")
             try await session.query("ContractItem", filters: [.filter("EQUALS", system: name, value)], in: zone)
                 .expectNames(unordered: items.map(\.name))
-            let other = Field.typed(["recordName": .string(nobody)], "REFERENCE")
+            let other = Field.typed(["recordName": .string(anonymous)], "REFERENCE")
             try await session.query("ContractItem", filters: [.filter("EQUALS", system: name, other)], in: zone)
                 .expectNames([])
         }

@@ -803,7 +803,7 @@ extension ZoneOperation {
     }
 }
 
-/// What stands behind the short name of a share: the share, whose it is, and what the caller is to it. Replies of
+/// The share that a short name stands for, its owner, and the role of the caller in it. Replies of
 /// `records/resolve` and `records/accept` hold one for each short name. Evidence: archived reference, recorded.
 public struct ShareMetadata: StreamingJSON.JSONCodable, Swift.Sendable {
     /// The short name that was asked for.

@@ -1559,11 +1559,11 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
-    /// What stands behind a short identifier, or why it is not told, which `serverErrorCode` says. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
+    /// The share behind a short identifier, or in `serverErrorCode` why the reply does not hold it. Evidence: archived reference, recorded. Replies to Apple Photos hold data on anonymous access as well (unconfirmed).
     package typealias ShortGUIDResult = CloudKitModel.ShareResult
     /// A failed item among short identifiers. Evidence: archived reference.
     package typealias ShareError = CloudKitModel.ShareError
-    /// What stands behind the short name of a share: the share, whose it is, and what the caller is to it. Replies of
+    /// The share that a short name stands for, its owner, and the role of the caller in it. Replies of
     /// `records/resolve` and `records/accept` hold one for each short name. Evidence: archived reference, recorded.
     package typealias ShareMetadata = CloudKitModel.ShareMetadata
     /// Where the caller finds the records of a share. Evidence: archived reference, recorded.
