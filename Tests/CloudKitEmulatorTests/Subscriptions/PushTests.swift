@@ -203,6 +203,7 @@ struct PushTests {
                         sound: "ding"
                     ),
                     content: PushPayload.Content(
+                        version: 2,
                         containerIdentifier: World.container,
                         notificationID: content.notificationID,
                         userRecordName: device.world.ann,
