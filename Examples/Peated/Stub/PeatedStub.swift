@@ -25,9 +25,6 @@ package actor PeatedStub {
         var toastedBy: Set<String> = []
     }
 
-    /// Who sends the request; the middleware sets it.
-    @TaskLocal fileprivate static var caller = ""
-
     package init() {
         users = [
             User(id: "ada", username: "ada", displayName: "Ada"),
@@ -62,7 +59,8 @@ package actor PeatedStub {
         try registerHandlers(
             on: transport,
             serverURL: serverURL,
-            middlewares: [ErrorHandlingMiddleware(), BearerCheck(stub: self)]
+            middlewares: [ErrorHandlingMiddleware()],
+            context: { call in try await self.caller(of: call) }
         )
     }
 
@@ -92,30 +90,21 @@ struct Refusal: Error, HTTPResponseConvertible {
     var httpBody: HTTPBody? { (try? JSONEncoder().encode(problem)).map { HTTPBody($0) } }
 }
 
-/// Refuses requests without a valid access token and tells the handlers whose token it is.
-private struct BearerCheck: ServerMiddleware {
-    let stub: PeatedStub
+/// The user who sends a request. Every operation is given one.
+package struct Caller: Sendable {
+    /// The identifier of the user; empty for the operations that need no access token.
+    var id: String
 
-    func intercept(
-        _ request: HTTPRequest,
-        body: HTTPBody?,
-        metadata: ServerRequestMetadata,
-        operationID: String,
-        next: @Sendable (HTTPRequest, HTTPBody?, ServerRequestMetadata) async throws -> (HTTPResponse, HTTPBody?)
-    ) async throws -> (HTTPResponse, HTTPBody?) {
-        let open = [Operations.Login.id, Operations.LoginWithGoogle.id, Operations.Refresh.id]
-        if open.contains(operationID) { return try await next(request, body, metadata) }
-        guard let caller = await stub.user(authorizedBy: request.headerFields[.authorization]) else {
-            throw Refusal(.unauthorized, "The access token is missing or has expired.")
-        }
-        return try await PeatedStub.$caller.withValue(caller) { try await next(request, body, metadata) }
-    }
+    package init(id: String = "") { self.id = id }
 }
 
 // MARK: The operations
 
-extension PeatedStub: APIProtocol {
-    package func login(_ input: Operations.Login.Input) throws -> Operations.Login.Output {
+extension PeatedStub: ContextualAPIProtocol {
+    package func login(
+        _ input: Operations.Login.Input,
+        context: Caller
+    ) throws -> Operations.Login.Output {
         let login = try input.body.json
         var problems: [String: [String]] = [:]
         if !login.email.contains("@") { problems["email"] = ["is no e-mail address"] }
@@ -127,15 +116,20 @@ extension PeatedStub: APIProtocol {
         return .ok(.init(body: .json(session(of: user))))
     }
 
-    package func loginWithGoogle(_ input: Operations.LoginWithGoogle.Input) throws -> Operations.LoginWithGoogle.Output
-    {
+    package func loginWithGoogle(
+        _ input: Operations.LoginWithGoogle.Input,
+        context: Caller
+    ) throws -> Operations.LoginWithGoogle.Output {
         guard try input.body.json.code == "google-code-of-bob" else {
             throw Refusal(.unauthorized, "Google does not know the code.")
         }
         return .ok(.init(body: .json(session(of: users[1]))))
     }
 
-    package func refresh(_ input: Operations.Refresh.Input) throws -> Operations.Refresh.Output {
+    package func refresh(
+        _ input: Operations.Refresh.Input,
+        context: Caller
+    ) throws -> Operations.Refresh.Output {
         refreshCount += 1
         guard let id = refreshTokens.removeValue(forKey: try input.body.json.refreshToken),
             let user = users.first(where: { $0.id == id })
@@ -143,15 +137,24 @@ extension PeatedStub: APIProtocol {
         return .ok(.init(body: .json(session(of: user))))
     }
 
-    package func getCurrentUser(_ input: Operations.GetCurrentUser.Input) throws -> Operations.GetCurrentUser.Output {
-        .ok(.init(body: .json(try user(Self.caller))))
+    package func getCurrentUser(
+        _ input: Operations.GetCurrentUser.Input,
+        context: Caller
+    ) throws -> Operations.GetCurrentUser.Output {
+        .ok(.init(body: .json(try user(context.id))))
     }
 
-    package func getUser(_ input: Operations.GetUser.Input) throws -> Operations.GetUser.Output {
+    package func getUser(
+        _ input: Operations.GetUser.Input,
+        context: Caller
+    ) throws -> Operations.GetUser.Output {
         .ok(.init(body: .json(try user(input.path.userId))))
     }
 
-    package func listBottles(_ input: Operations.ListBottles.Input) throws -> Operations.ListBottles.Output {
+    package func listBottles(
+        _ input: Operations.ListBottles.Input,
+        context: Caller
+    ) throws -> Operations.ListBottles.Output {
         let words = (input.query.query ?? "").lowercased().split(separator: " ")
         let found = bottles.filter { bottle in
             let name = "\(bottle.brand) \(bottle.name)".lowercased()
@@ -162,7 +165,10 @@ extension PeatedStub: APIProtocol {
         return .ok(.init(body: .json(.init(results: results, nextCursor: next))))
     }
 
-    package func addBottle(_ input: Operations.AddBottle.Input) throws -> Operations.AddBottle.Output {
+    package func addBottle(
+        _ input: Operations.AddBottle.Input,
+        context: Caller
+    ) throws -> Operations.AddBottle.Output {
         let new = try input.body.json
         var problems: [String: [String]] = [:]
         if new.name.isEmpty { problems["name"] = ["is empty"] }
@@ -180,23 +186,36 @@ extension PeatedStub: APIProtocol {
         return .created(.init(body: .json(bottle)))
     }
 
-    package func getBottle(_ input: Operations.GetBottle.Input) throws -> Operations.GetBottle.Output {
+    package func getBottle(
+        _ input: Operations.GetBottle.Input,
+        context: Caller
+    ) throws -> Operations.GetBottle.Output {
         .ok(.init(body: .json(try bottle(input.path.bottleId))))
     }
 
-    package func getFeed(_ input: Operations.GetFeed.Input) throws -> Operations.GetFeed.Output {
+    package func getFeed(
+        _ input: Operations.GetFeed.Input,
+        context: Caller
+    ) throws -> Operations.GetFeed.Output {
         let wanted = tastings.reversed().filter { stored in
             switch input.query.filter ?? .global {
             case .global: true
-            case .own: stored.tasting.author.id == Self.caller
-            case .friends: stored.tasting.author.id != Self.caller
+            case .own: stored.tasting.author.id == context.id
+            case .friends: stored.tasting.author.id != context.id
             }
         }
-        let (results, next) = try page(of: wanted.map(seen), from: input.query.cursor, limit: input.query.limit)
+        let (results, next) = try page(
+            of: wanted.map { seen($0, by: context) },
+            from: input.query.cursor,
+            limit: input.query.limit
+        )
         return .ok(.init(body: .json(.init(results: results, nextCursor: next))))
     }
 
-    package func addTasting(_ input: Operations.AddTasting.Input) throws -> Operations.AddTasting.Output {
+    package func addTasting(
+        _ input: Operations.AddTasting.Input,
+        context: Caller
+    ) throws -> Operations.AddTasting.Output {
         let new = try input.body.json
         if let rating = new.rating, !(0...5).contains(rating) {
             throw Refusal(.badRequest, "The tasting is not valid.", fields: ["rating": ["is not from 0 to 5"]])
@@ -204,7 +223,7 @@ extension PeatedStub: APIProtocol {
         let tasting = Tasting(
             id: makeID(),
             bottle: try bottle(new.bottleId),
-            author: try user(Self.caller),
+            author: try user(context.id),
             notes: new.notes,
             rating: new.rating,
             tags: new.tags ?? [],
@@ -216,25 +235,37 @@ extension PeatedStub: APIProtocol {
         return .created(.init(body: .json(tasting)))
     }
 
-    package func getTasting(_ input: Operations.GetTasting.Input) throws -> Operations.GetTasting.Output {
-        .ok(.init(body: .json(seen(tastings[try index(of: input.path.tastingId)]))))
+    package func getTasting(
+        _ input: Operations.GetTasting.Input,
+        context: Caller
+    ) throws -> Operations.GetTasting.Output {
+        .ok(.init(body: .json(seen(tastings[try index(of: input.path.tastingId)], by: context))))
     }
 
-    package func addToast(_ input: Operations.AddToast.Input) throws -> Operations.AddToast.Output {
+    package func addToast(
+        _ input: Operations.AddToast.Input,
+        context: Caller
+    ) throws -> Operations.AddToast.Output {
         let index = try index(of: input.path.tastingId)
-        tastings[index].toastedBy.insert(Self.caller)
-        return .ok(.init(body: .json(seen(tastings[index]))))
+        tastings[index].toastedBy.insert(context.id)
+        return .ok(.init(body: .json(seen(tastings[index], by: context))))
     }
 
-    package func removeToast(_ input: Operations.RemoveToast.Input) throws -> Operations.RemoveToast.Output {
+    package func removeToast(
+        _ input: Operations.RemoveToast.Input,
+        context: Caller
+    ) throws -> Operations.RemoveToast.Output {
         let index = try index(of: input.path.tastingId)
-        tastings[index].toastedBy.remove(Self.caller)
-        return .ok(.init(body: .json(seen(tastings[index]))))
+        tastings[index].toastedBy.remove(context.id)
+        return .ok(.init(body: .json(seen(tastings[index], by: context))))
     }
 
-    package func uploadImage(_ input: Operations.UploadImage.Input) async throws -> Operations.UploadImage.Output {
+    package func uploadImage(
+        _ input: Operations.UploadImage.Input,
+        context: Caller
+    ) async throws -> Operations.UploadImage.Output {
         let id = input.path.tastingId
-        guard tastings[try index(of: id)].tasting.author.id == Self.caller else {
+        guard tastings[try index(of: id)].tasting.author.id == context.id else {
             throw Refusal(.forbidden, "The tasting is another user's.")
         }
         // Parts are read in the order in which they arrive, and while they arrive.
@@ -249,16 +280,21 @@ extension PeatedStub: APIProtocol {
         images[id] = image
         let index = try index(of: id)
         tastings[index].tasting.imageUrl = "/images/\(id).jpg"
-        return .ok(.init(body: .json(seen(tastings[index]))))
+        return .ok(.init(body: .json(seen(tastings[index], by: context))))
     }
 }
 
 // MARK: What they need
 
 extension PeatedStub {
-    fileprivate func user(authorizedBy authorization: String?) -> String? {
-        guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }
-        return accessTokens[String(authorization.dropFirst("Bearer ".count))]
+    /// Finds the user of the access token; refuses a request without a valid one, where the operation needs one.
+    private func caller(of call: ServerCall) throws -> Caller {
+        let open = [Operations.Login.id, Operations.LoginWithGoogle.id, Operations.Refresh.id]
+        if open.contains(call.operationID) { return Caller() }
+        guard let authorization = call.request.headerFields[.authorization], authorization.hasPrefix("Bearer "),
+            let id = accessTokens[String(authorization.dropFirst("Bearer ".count))]
+        else { throw Refusal(.unauthorized, "The access token is missing or has expired.") }
+        return Caller(id: id)
     }
 
     private func makeID() -> String {
@@ -296,10 +332,10 @@ extension PeatedStub {
     }
 
     /// A tasting as the caller sees it.
-    private func seen(_ stored: StoredTasting) -> Tasting {
+    private func seen(_ stored: StoredTasting, by caller: Caller) -> Tasting {
         var tasting = stored.tasting
         tasting.toasts = stored.toastedBy.count
-        tasting.hasToasted = stored.toastedBy.contains(Self.caller)
+        tasting.hasToasted = stored.toastedBy.contains(caller.id)
         return tasting
     }
 
