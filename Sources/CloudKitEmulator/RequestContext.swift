@@ -70,7 +70,7 @@ public struct RequestContext: Sendable {
     }
 
     let emulator: CloudKitEmulator
-    /// Who makes the request.
+    /// The caller of the request.
     public private(set) var caller: Caller
     /// The database that the request is for.
     public private(set) var database: DatabaseAddress

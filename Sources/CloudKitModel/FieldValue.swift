@@ -301,7 +301,7 @@ extension FieldValue {
         }
     }
 
-    /// The elements of a list; `nil` when this is none.
+    /// The elements of a list; `nil` when this value is not a list.
     package var elements: [FieldValue]? {
         switch plain {
         case .stringList(let values): values.map(FieldValue.string)

@@ -68,7 +68,7 @@ public struct FileCredentialStore: CredentialStore {
         self.file = file
     }
 
-    /// Reads the file; where there is none, no user is logged in.
+    /// Reads the file; without a file, no user is logged in.
     public func load() throws -> Credentials? {
         do {
             return try JSONDecoder().decode(Credentials.self, from: Data(contentsOf: file))

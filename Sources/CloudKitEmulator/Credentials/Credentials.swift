@@ -25,7 +25,7 @@ public struct Credentials: Hashable, Sendable {
 
 /// What comes of credentials that hold.
 public struct Authentication: Hashable, Sendable {
-    /// Who makes the request.
+    /// The caller of the request.
     public var caller: Caller
     /// The token for the next request, for the response header `X-Apple-CloudKit-Web-Auth-Token`; `nil` when the request
     /// had no web token.

@@ -506,7 +506,7 @@ extension QueryFilter {
         public static var `in`: Self {
             Self(rawValue: "IN")
         }
-        /// The field is none of the list.
+        /// The value of the field is not in the list.
         public static var notIn: Self {
             Self(rawValue: "NOT_IN")
         }
@@ -580,7 +580,7 @@ public struct SystemFieldName: OpenAPISwiftRuntime.OpenStringEnumeration {
     public static var parent: Self {
         Self(rawValue: "parent")
     }
-    /// Who created the record, compared with a reference.
+    /// The user who created the record; compare it with a reference.
     public static var createdUserRecordName: Self {
         Self(rawValue: "createdUserRecordName")
     }
@@ -592,7 +592,7 @@ public struct SystemFieldName: OpenAPISwiftRuntime.OpenStringEnumeration {
     public static var modifiedTimestamp: Self {
         Self(rawValue: "modifiedTimestamp")
     }
-    /// Who changed the record last, compared with a reference.
+    /// The user who changed the record last; compare it with a reference.
     public static var modifiedUserRecordName: Self {
         Self(rawValue: "modifiedUserRecordName")
     }
@@ -1442,7 +1442,7 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Participant.ProtectionI
     }
 }
 
-/// Who a user is, as far as they let it be known. The record name is an underscore and 32 hexadecimal digits, different in each container. Evidence: archived reference, recorded; the difference: native framework.
+/// The identity of a user, as far as the user shows it to others. The record name is an underscore and 32 hexadecimal digits, different in each container. Evidence: archived reference, recorded; the difference: native framework.
 public struct UserIdentity: StreamingJSON.JSONCodable, Swift.Sendable {
     /// The name of the user's record of type `Users` in the public database.
     public var userRecordName: Swift.String?

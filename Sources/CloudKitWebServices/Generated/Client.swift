@@ -207,7 +207,7 @@ package struct Client: APIProtocol {
     }
     /// Fetches which zones changed.
     ///
-    /// Lists the zones changed or removed since the given token, or all zones when there is none. Private and shared
+    /// Lists the zones changed or removed since the given token, or all zones without a token. Private and shared
     /// databases only. With nothing new the list is empty, yet the returned token may differ from the one sent.
     /// Evidence: archived reference, observed live.
     ///

@@ -1582,7 +1582,7 @@ extension Components.Schemas {
     package typealias SharePermission = CloudKitModel.SharePermission
     /// Opaque key material of a participant. Evidence: recorded.
     package typealias ProtectionInfo = CloudKitModel.Participant.ProtectionInfo
-    /// Who a user is, as far as they let it be known. The record name is an underscore and 32 hexadecimal digits, different in each container. Evidence: archived reference, recorded; the difference: native framework.
+    /// The identity of a user, as far as the user shows it to others. The record name is an underscore and 32 hexadecimal digits, different in each container. Evidence: archived reference, recorded; the difference: native framework.
     package typealias UserIdentity = CloudKitModel.UserIdentity
     /// The parts of a person's name. Evidence: archived reference.
     package typealias NameComponents = CloudKitModel.NameComponents

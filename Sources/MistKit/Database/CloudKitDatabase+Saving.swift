@@ -128,9 +128,9 @@ extension CloudKitDatabase {
         record = try await write(record, .replace, inZone: zone)
     }
 
-    /// Changes fields of a record, **over whatever others wrote to them meanwhile**; makes the record where there is none.
+    /// Changes fields of a record, **also where another client changed them meanwhile**; creates the record if it does not exist.
     ///
-    /// Which fields are sent says ``update(_:inZone:)->R``.
+    /// It sends the fields that ``update(_:inZone:)->R`` sends.
     ///
     /// - Parameters:
     ///   - record: The record, with its name and type; its change tag does not matter.
@@ -142,8 +142,8 @@ extension CloudKitDatabase {
         try await write(record, .forceUpdate, inZone: zone)
     }
 
-    /// Replaces all fields of a record by those that it has, **over whatever others wrote meanwhile**; makes the record where there is
-    /// none.
+    /// Replaces all fields of a record by those that it has, **also where another client changed them meanwhile**; creates the record
+    /// if it does not exist.
     ///
     /// - Parameters:
     ///   - record: The record, with its name and type; its change tag does not matter.

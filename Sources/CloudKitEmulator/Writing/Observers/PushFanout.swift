@@ -36,7 +36,7 @@ struct PushFanout {
         }
     }
 
-    /// Reads the subscriptions that may fire; `nil` when there is none.
+    /// Reads the subscriptions that may fire; `nil` when no subscription may.
     init?(for zone: ZoneRow, in context: DatabaseContext) throws {
         watches = try context.db.rows(
             """

@@ -32,7 +32,7 @@ struct ShareTerms {
             let identity = participant.userIdentity
             guard participant.type != .owner, identity?.userRecordName != owner.userRecordName else { continue }
             guard participant.acceptanceStatus != .removed else { continue }
-            // Who came by the public link goes with it.
+            // Users who joined by the public link lose access with it.
             if participant.type == .publicUser, publicPermission == .none { continue }
             let person = identity?.lookup.flatMap { people[$0] }
             try add(participant, over: present, person, identifiers: identifiers)
