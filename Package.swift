@@ -10,6 +10,8 @@ let package = Package(
         .library(name: "MistKit", targets: ["MistKit"]),
         // Typed records by macro; MistKit comes with it.
         .library(name: "MistModels", targets: ["MistModels"]),
+        // Typed records kept in SQLite and synchronised; MistModels comes with it.
+        .library(name: "MistStore", targets: ["MistStore"]),
         // Signing a person in from a program: the browser, and a port of this machine that waits for the token.
         .library(name: "MistSignIn", targets: ["MistSignIn"]),
         // Tests of programs that use MistKit: an emulator for the length of a closure.
@@ -47,6 +49,11 @@ let package = Package(
             description: "The macro of typed records: swift-syntax.",
             enabledTraits: ["MistKit"]
         ),
+        .trait(
+            name: "MistStore",
+            description: "Records kept on this machine: GRDB.",
+            enabledTraits: ["MistModels"]
+        ),
         .trait(name: "MistSignIn", description: "Signing in with a browser: SwiftNIO.", enabledTraits: ["MistKit"]),
         .trait(
             name: "MistTesting",
@@ -75,7 +82,7 @@ let package = Package(
             description: "The command-line tool.",
             enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "OpenAPISwiftAsyncHTTPClient"]
         ),
-        .default(enabledTraits: ["CloudKitContract", "MistModels", "MistTesting", "OpenAPISwiftPlugin", "mistkit"]),
+        .default(enabledTraits: ["CloudKitContract", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit"]),
     ],
     dependencies: [
         // HTTP requests, responses and header fields as values.
@@ -94,7 +101,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         // Servers: an orderly end, and the signals that ask for it.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
-        // SQLite under the emulator.
+        // SQLite under the store and the emulator.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // OpenAPI documents and generator configurations written in YAML.
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
@@ -234,6 +241,19 @@ let package = Package(
         ),
         .target(name: "MistModels", dependencies: ["MistKit", "MistModelsMacros"]),
         .target(
+            name: "MistStore",
+            dependencies: [
+                "CloudKitModel",
+                "MistKit",
+                "MistModels",
+                "OpenAPISwiftRuntime",
+                "StreamingJSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(
             name: "CloudKitEmulator",
             dependencies: [
                 "CloudKitModel",
@@ -322,6 +342,13 @@ let package = Package(
                 ]
             ),
             ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]),
+            (
+                "MistStore",
+                [
+                    "CloudKitEmulator", "CloudKitModel", "MistKit", "MistModels", "MistTesting", "OpenAPISwiftRuntime",
+                    "StreamingJSON", "TestSupport",
+                ]
+            ),
             ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON", "TestSupport"]),
             (
                 "CloudKitEmulatorServer",
@@ -354,6 +381,8 @@ let package = Package(
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])
+                    // What stands in the store's file, read past the store.
+                    + (name == "MistStore" ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
             )
         }
         + [
@@ -466,6 +495,7 @@ let traits = [
     "MistModels": "MistModels",
     "MistModelsMacros": "MistModels",
     "MistSignIn": "MistSignIn",
+    "MistStore": "MistStore",
     "MistTesting": "MistTesting",
     "OpenAPISwiftAsyncHTTPClient": "OpenAPISwiftAsyncHTTPClient",
     "OpenAPISwiftGenerator": "OpenAPISwiftPlugin",

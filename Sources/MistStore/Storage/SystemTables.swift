@@ -1,0 +1,210 @@
+import GRDB
+
+/// The tables in which the store keeps its own state, beside those of the record types.
+///
+/// Everything the engine knows is in them: a process that dies between two transactions continues where it was.
+enum SystemTables {
+    /// The version of these tables. A file of a larger one is not opened.
+    static let format: Int64 = 1
+
+    /// What tells the store's files from other SQLite databases (`PRAGMA application_id`): "Mist".
+    static let applicationID: Int64 = 0x4D69_7374
+
+    static func create(in db: Database, device: Int64) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE mist_state (
+                    id INTEGER PRIMARY KEY CHECK (id = 1),
+                    format INTEGER NOT NULL,
+                    -- This copy of the file, 63 random bits.
+                    device INTEGER NOT NULL,
+                    -- 1 while the engine writes: the triggers of record types rest. Never committed as 1.
+                    applying INTEGER NOT NULL DEFAULT 0,
+                    -- The machine's time in milliseconds since 1970, where a simulation sets it; NULL reads the clock.
+                    clock INTEGER,
+                    -- The service's time minus the machine's, in milliseconds, and when it was learned, in the service's time.
+                    clock_offset INTEGER NOT NULL DEFAULT 0,
+                    offset_learned INTEGER NOT NULL DEFAULT 0,
+                    -- The latest time of an edit that came from elsewhere.
+                    heard INTEGER NOT NULL DEFAULT 0
+                );
+                CREATE TABLE mist_scope (
+                    -- 0 public, 1 private, 2 shared.
+                    id INTEGER PRIMARY KEY,
+                    -- The token of changes/database.
+                    token TEXT,
+                    -- 1: changes/database is to be asked.
+                    is_stale INTEGER NOT NULL DEFAULT 0,
+                    -- No request before this time; no push before that one. The machine's time.
+                    rests_until INTEGER NOT NULL DEFAULT 0,
+                    push_rests_until INTEGER NOT NULL DEFAULT 0,
+                    -- Why it rests: offline, throttled, quota, signedOut, …
+                    condition TEXT,
+                    detail TEXT,
+                    -- Failures in a row.
+                    failures INTEGER NOT NULL DEFAULT 0,
+                    -- The most operations of the next request.
+                    batch INTEGER NOT NULL DEFAULT 200
+                );
+                CREATE TABLE mist_zone (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    scope INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    owner TEXT NOT NULL DEFAULT '',
+                    -- 0 not known to exist, 1 exists, 2 gone.
+                    state INTEGER NOT NULL DEFAULT 0,
+                    token TEXT,
+                    -- 1: there are changes to be fetched.
+                    is_stale INTEGER NOT NULL DEFAULT 0,
+                    -- 1: operations of unknown outcome were sent; nothing is sent before the zone was read to its end.
+                    is_uncertain INTEGER NOT NULL DEFAULT 0,
+                    -- A pull of everything after a lost token: its number, and whether it is under way.
+                    epoch INTEGER NOT NULL DEFAULT 0,
+                    is_refetching INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (scope, owner, name)
+                );
+                CREATE TABLE mist_type (
+                    id INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL UNIQUE,
+                    -- Of the triggers: a program replaces older ones only.
+                    generation INTEGER NOT NULL DEFAULT 0,
+                    -- The field that the service does not know: records of the type wait.
+                    parked TEXT
+                );
+                -- The fields of all types by number. 0 is no field: in mist_edit it stands for the insert.
+                CREATE TABLE mist_field (
+                    id INTEGER PRIMARY KEY,
+                    type INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    kind TEXT NOT NULL,
+                    UNIQUE (type, name)
+                );
+                CREATE TABLE mist_user (
+                    id INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL UNIQUE
+                );
+                -- What the service has, or may have: a row for each record that was ever sent or received and is not deleted here.
+                CREATE TABLE mist_record (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    type INTEGER NOT NULL,
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    -- The row of the type's table, _id.
+                    row INTEGER NOT NULL,
+                    -- NULL while the outcome of the first create is unknown.
+                    tag TEXT,
+                    -- Creation: with the name and the zone it tells one life of a record from another.
+                    created INTEGER,
+                    creator INTEGER,
+                    modified INTEGER,
+                    modifier INTEGER,
+                    parent TEXT,
+                    share TEXT,
+                    -- mist_edits of the service's version.
+                    times BLOB,
+                    -- JSON: the fields that have no column.
+                    other TEXT,
+                    -- The last refetch that met the record.
+                    epoch INTEGER NOT NULL DEFAULT 0,
+                    -- 1: to be looked up before it is sent again.
+                    is_conflicting INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (zone, name)
+                );
+                CREATE INDEX mist_record_conflict ON mist_record (zone) WHERE is_conflicting = 1;
+                -- Changes that were not acknowledged: a row for each field, written by the triggers of the types' tables.
+                CREATE TABLE mist_edit (
+                    type INTEGER NOT NULL,
+                    row INTEGER NOT NULL,
+                    -- 0: the row was inserted.
+                    field INTEGER NOT NULL,
+                    -- In the service's time; and as the machine's clock had it.
+                    time INTEGER NOT NULL,
+                    raw INTEGER NOT NULL,
+                    -- The value of the service's version.
+                    base,
+                    PRIMARY KEY (type, row, field)
+                ) WITHOUT ROWID;
+                -- Deletes that were not acknowledged.
+                CREATE TABLE mist_tombstone (
+                    record INTEGER PRIMARY KEY,
+                    type INTEGER NOT NULL,
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    tag TEXT,
+                    created INTEGER,
+                    creator INTEGER,
+                    time INTEGER NOT NULL,
+                    is_conflicting INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (zone, name)
+                );
+                -- The request under way, at most one for each scope, and what it carries.
+                CREATE TABLE mist_request (
+                    scope INTEGER PRIMARY KEY,
+                    number INTEGER NOT NULL,
+                    kind TEXT NOT NULL,
+                    zone INTEGER,
+                    sent INTEGER NOT NULL,
+                    is_atomic INTEGER NOT NULL DEFAULT 0
+                );
+                CREATE TABLE mist_sent (
+                    record INTEGER PRIMARY KEY,
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    -- create, update, delete
+                    operation TEXT NOT NULL,
+                    -- mist_edits and the other fields as sent.
+                    times BLOB,
+                    -- 1: the reply was lost.
+                    is_uncertain INTEGER NOT NULL DEFAULT 0
+                );
+                CREATE TABLE mist_sent_field (
+                    record INTEGER NOT NULL,
+                    field INTEGER NOT NULL,
+                    time INTEGER NOT NULL,
+                    value,
+                    PRIMARY KEY (record, field)
+                ) WITHOUT ROWID;
+                -- What the service refused: it waits for an edit, for a newer program, or for retry().
+                CREATE TABLE mist_parked (
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    reason TEXT NOT NULL,
+                    message TEXT NOT NULL,
+                    since INTEGER NOT NULL,
+                    -- Tried again by itself at this time; NULL: not by itself.
+                    until INTEGER,
+                    attempts INTEGER NOT NULL DEFAULT 0,
+                    PRIMARY KEY (zone, name)
+                ) WITHOUT ROWID;
+                -- Values that lost, with the reason.
+                CREATE TABLE mist_recovery (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    time INTEGER NOT NULL,
+                    scope INTEGER NOT NULL,
+                    zone TEXT NOT NULL,
+                    owner TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    reason TEXT NOT NULL,
+                    -- JSON of the fields that lost.
+                    fields TEXT NOT NULL,
+                    size INTEGER NOT NULL
+                );
+                -- Records of types that the program does not know, whole.
+                CREATE TABLE mist_foreign (
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    record TEXT NOT NULL,
+                    epoch INTEGER NOT NULL DEFAULT 0,
+                    PRIMARY KEY (zone, name)
+                ) WITHOUT ROWID;
+                """
+        )
+        try db.execute(
+            sql: "INSERT INTO mist_state (id, format, device) VALUES (1, ?, ?)",
+            arguments: [format, device]
+        )
+        try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+    }
+}

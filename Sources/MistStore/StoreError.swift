@@ -1,0 +1,95 @@
+/// A failure of a local operation. Nothing was changed by the operation that threw it.
+///
+/// What the service refuses is no `StoreError`: it is part of the record's or the scope's status, and the record stays as it is.
+public struct StoreError: Error, Hashable, Sendable {
+    /// What went wrong.
+    public var code: Code
+    /// What was wrong, where, and what to do.
+    public var message: String
+    /// The record type, where one is concerned.
+    public var recordType: String?
+    /// The record's name, where one is concerned.
+    public var recordName: String?
+    /// The field's name, where one is concerned.
+    public var fieldName: String?
+
+    /// Makes an error.
+    public init(
+        _ code: Code,
+        _ message: String,
+        recordType: String? = nil,
+        recordName: String? = nil,
+        fieldName: String? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.recordType = recordType
+        self.recordName = recordName
+        self.fieldName = fieldName
+    }
+
+    /// The kinds of failure.
+    public struct Code: Hashable, Sendable {
+        private enum Kind: String, Hashable, Sendable {
+            case notAStore, newerFormat, damaged, storage, full, readOnly
+            case schema, unknownRecordType, value, recordName, link, tooManyZones
+            case notFound, nameTaken, query, closed
+        }
+
+        private let kind: Kind
+
+        private init(_ kind: Kind) {
+            self.kind = kind
+        }
+
+        /// The file is not a store: it is no SQLite database, or one of another program's.
+        public static let notAStore = Code(.notAStore)
+        /// A later version of this library wrote the file.
+        public static let newerFormat = Code(.newerFormat)
+        /// A page of the file is damaged. The service has what was synchronised; keep the file for what was not.
+        public static let damaged = Code(.damaged)
+        /// The file cannot be read or written, for a reason that no other code has.
+        public static let storage = Code(.storage)
+        /// The disk is full.
+        public static let full = Code(.full)
+        /// The folder or the file cannot be written to.
+        public static let readOnly = Code(.readOnly)
+        /// The record types do not fit each other, or do not fit the tables of the file.
+        public static let schema = Code(.schema)
+        /// The store was opened without the record type.
+        public static let unknownRecordType = Code(.unknownRecordType)
+        /// A value has no form that the service can store.
+        public static let value = Code(.value)
+        /// The service does not accept such a record name.
+        public static let recordName = Code(.recordName)
+        /// A reference leads out of the record's zone or database.
+        public static let link = Code(.link)
+        /// The database has as many zones as the service allows.
+        public static let tooManyZones = Code(.tooManyZones)
+        /// There is no such record on this machine.
+        public static let notFound = Code(.notFound)
+        /// A record of another type has the name.
+        public static let nameTaken = Code(.nameTaken)
+        /// The query cannot be answered: a field or a comparator does not fit.
+        public static let query = Code(.query)
+        /// The store is closed.
+        public static let closed = Code(.closed)
+    }
+}
+
+extension StoreError.Code: CustomStringConvertible {
+    /// The code's name.
+    public var description: String { kind.rawValue }
+}
+
+extension StoreError: CustomStringConvertible {
+    /// The message, and what it is about.
+    public var description: String {
+        var text = "\(code): \(message)"
+        let subject = [
+            recordType.map { "record type \($0)" }, recordName.map { "record \($0)" }, fieldName.map { "field \($0)" },
+        ].compactMap(\.self)
+        if !subject.isEmpty { text += " (\(subject.joined(separator: ", ")))" }
+        return text
+    }
+}
