@@ -157,7 +157,7 @@ extension CloudKitRecord {
     public static var schema: RecordSchema { RecordSchema(recordType: recordType, fields: fieldTable.fields) }
 
     /// The fields to save.
-    func savedFields() throws(FieldError) -> Record.Fields {
+    package func savedFields() throws(FieldError) -> Record.Fields {
         var writer = FieldWriter(Self.fieldTable)
         write(fields: &writer)
         if let failure = writer.failure { throw failure }

@@ -28,16 +28,31 @@ public struct RecordField<Value: FieldStorable>: Sendable {
     /// The field's name.
     public let key: StaticString
     let indexes: FieldIndexes
+    let merge: FieldMerge
+    let formerNames: [String]
+    let isParent: Bool
 
     /// Makes a field.
     ///
     /// - Parameters:
     ///   - name: The field's name in the schema.
     ///   - indexes: What the schema lets queries do with it, where you want to keep that beside the type.
-    public init(_ name: StaticString, indexes: FieldIndexes = []) {
+    ///   - merge: Which of two values a local store keeps when both sides changed the field.
+    ///   - formerNames: The names that the field had in earlier versions of the program, for a local store.
+    ///   - isParent: Whether the field points to the record's parent. At most one field of a type does, and it is a reference.
+    public init(
+        _ name: StaticString,
+        indexes: FieldIndexes = [],
+        merge: FieldMerge = .latest,
+        formerly formerNames: [String] = [],
+        isParent: Bool = false
+    ) {
         self.name = FieldName("\(name)")
         key = name
         self.indexes = indexes
+        self.merge = merge
+        self.formerNames = formerNames
+        self.isParent = isParent
     }
 
     /// Makes a field, as the macro `@CloudKitRecord` does.
@@ -46,14 +61,27 @@ public struct RecordField<Value: FieldStorable>: Sendable {
     ///   - name: The field's name in the schema.
     ///   - type: The type of its values.
     ///   - indexes: What the schema lets queries do with it.
-    public init(_ name: StaticString, of type: Value.Type, indexes: FieldIndexes = []) {
-        self.init(name, indexes: indexes)
+    ///   - merge: Which of two values a local store keeps when both sides changed the field.
+    ///   - formerNames: The names that the field had in earlier versions of the program, for a local store.
+    ///   - isParent: Whether the field points to the record's parent.
+    public init(
+        _ name: StaticString,
+        of type: Value.Type,
+        indexes: FieldIndexes = [],
+        merge: FieldMerge = .latest,
+        formerly formerNames: [String] = [],
+        isParent: Bool = false
+    ) {
+        self.init(name, indexes: indexes, merge: merge, formerly: formerNames, isParent: isParent)
     }
 
     init(_ name: FieldName, key: StaticString) {
         self.name = name
         self.key = key
         indexes = []
+        merge = .latest
+        formerNames = []
+        isParent = false
     }
 }
 
@@ -65,7 +93,14 @@ extension RecordField where Value == String {
         message:
             "A field cannot have this type. Write enum Status: String, FieldConvertible, or @CloudKitField(.json) var status: Status."
     )
-    public init<Other>(_ name: StaticString, of type: Other.Type, indexes: FieldIndexes = []) {
+    public init<Other>(
+        _ name: StaticString,
+        of type: Other.Type,
+        indexes: FieldIndexes = [],
+        merge: FieldMerge = .latest,
+        formerly formerNames: [String] = [],
+        isParent: Bool = false
+    ) {
         self.init(name)
     }
 }
@@ -74,12 +109,19 @@ extension RecordField where Value == String {
 public struct EncryptedRecordField<Value: FieldStorable>: Sendable {
     /// The field's name.
     public let key: StaticString
+    let merge: FieldMerge
+    let formerNames: [String]
 
     /// Makes a field.
     ///
-    /// - Parameter name: The field's name in the schema.
-    public init(_ name: StaticString) {
+    /// - Parameters:
+    ///   - name: The field's name in the schema.
+    ///   - merge: Which of two values a local store keeps when both sides changed the field.
+    ///   - formerNames: The names that the field had in earlier versions of the program, for a local store.
+    public init(_ name: StaticString, merge: FieldMerge = .latest, formerly formerNames: [String] = []) {
         key = name
+        self.merge = merge
+        self.formerNames = formerNames
     }
 
     /// Makes a field, as the macro `@CloudKitRecord` does.
@@ -87,8 +129,15 @@ public struct EncryptedRecordField<Value: FieldStorable>: Sendable {
     /// - Parameters:
     ///   - name: The field's name in the schema.
     ///   - type: The type of its values.
-    public init(_ name: StaticString, of type: Value.Type) {
-        self.init(name)
+    ///   - merge: Which of two values a local store keeps when both sides changed the field.
+    ///   - formerNames: The names that the field had in earlier versions of the program, for a local store.
+    public init(
+        _ name: StaticString,
+        of type: Value.Type,
+        merge: FieldMerge = .latest,
+        formerly formerNames: [String] = []
+    ) {
+        self.init(name, merge: merge, formerly: formerNames)
     }
 }
 
@@ -100,7 +149,12 @@ extension EncryptedRecordField where Value == String {
         message:
             "A field cannot have this type. Write enum Status: String, FieldConvertible, or @CloudKitField(.json) var status: Status."
     )
-    public init<Other>(_ name: StaticString, of type: Other.Type) {
+    public init<Other>(
+        _ name: StaticString,
+        of type: Other.Type,
+        merge: FieldMerge = .latest,
+        formerly formerNames: [String] = []
+    ) {
         self.init(name)
     }
 }
@@ -147,8 +201,10 @@ extension RecordFieldSet {
 /// The fields of a record type in order: their names, for reading, and what the schema says of each.
 public struct FieldTable: Sendable {
     let keys: JSONKeys
-    let names: [String]
-    let fields: [RecordSchema.Field]
+    package let names: [String]
+    package let fields: [RecordSchema.Field]
+    /// The name of the field that points to the record's parent.
+    let parentName: String?
 
     /// Makes a table.
     ///
@@ -157,6 +213,7 @@ public struct FieldTable: Sendable {
         keys = JSONKeys(fields.map(\.key))
         self.fields = fields.map(\.schemaField)
         names = self.fields.map(\.name)
+        parentName = self.fields.first(where: \.isParent)?.name
     }
 }
 

@@ -19,13 +19,30 @@ public struct RecordSchema: Hashable, Sendable {
         public var isEncrypted: Bool
         /// What queries may do with it.
         public var indexes: FieldIndexes
+        /// Which of two values a local store keeps when both sides changed the field. The service does not know it.
+        public var merge: FieldMerge
+        /// The names that the field had in earlier versions of the program. The service does not know them.
+        public var formerNames: [String]
+        /// Whether the field points to the record's parent.
+        public var isParent: Bool
 
         /// Makes a field.
-        public init(name: String, type: FieldType, isEncrypted: Bool = false, indexes: FieldIndexes = []) {
+        public init(
+            name: String,
+            type: FieldType,
+            isEncrypted: Bool = false,
+            indexes: FieldIndexes = [],
+            merge: FieldMerge = .latest,
+            formerNames: [String] = [],
+            isParent: Bool = false
+        ) {
             self.name = name
             self.type = type
             self.isEncrypted = isEncrypted
             self.indexes = indexes
+            self.merge = merge
+            self.formerNames = formerNames
+            self.isParent = isParent
         }
     }
 
@@ -55,16 +72,80 @@ extension RecordSchema: CustomStringConvertible {
     }
 }
 
+extension RecordSchema {
+    /// What a local store cannot do as the schema says: one sentence for each mistake; empty when there is none.
+    ///
+    /// The macro `@CloudKitRecord` refuses the same mistakes where the source shows them. A type alias and a conformance written by
+    /// hand show them only here.
+    ///
+    /// ```swift
+    /// RecordSchema(
+    ///     recordType: "Todo",
+    ///     fields: [RecordSchema.Field(name: "title", type: .string, merge: .counter)]
+    /// ).problems()
+    /// // ["The field \"title\" of Todo cannot be a counter: its type is STRING, and a counter is INT64."]
+    /// ```
+    ///
+    /// - Returns: The sentences, in the order of the fields.
+    public func problems() -> [String] {
+        var problems: [String] = []
+        // Each name, with the field that had it first.
+        var owners: [String: String] = [:]
+        for field in fields {
+            if owners.updateValue(field.name, forKey: field.name) != nil {
+                problems.append("Two fields of \(recordType) have the name \"\(field.name)\".")
+            }
+        }
+        var parent: String?
+        for field in fields {
+            let name = "The field \"\(field.name)\" of \(recordType)"
+            if let reason = field.merge.objection(to: field.type) { problems.append("\(name) \(reason).") }
+            if field.isParent {
+                if field.type != .reference {
+                    problems.append("\(name) cannot point to a parent: its type is \(field.type), not REFERENCE.")
+                }
+                if let parent {
+                    problems.append("\(name) cannot point to a parent: \"\(parent)\" does so already.")
+                }
+                parent = parent ?? field.name
+            }
+            for formerName in field.formerNames {
+                if let owner = owners[formerName] {
+                    let reason =
+                        owner == formerName ? "a field has it now" : "the field \"\(owner)\" has it as a former name"
+                    problems.append("\(name) cannot have the former name \"\(formerName)\": \(reason).")
+                } else {
+                    owners[formerName] = field.name
+                }
+            }
+        }
+        return problems
+    }
+}
+
 extension RecordField: FieldDescription {
     /// What the schema says of the field.
     public var schemaField: RecordSchema.Field {
-        RecordSchema.Field(name: "\(key)", type: Value.fieldType, indexes: indexes)
+        RecordSchema.Field(
+            name: "\(key)",
+            type: Value.fieldType,
+            indexes: indexes,
+            merge: merge,
+            formerNames: formerNames,
+            isParent: isParent
+        )
     }
 }
 
 extension EncryptedRecordField: FieldDescription {
     /// What the schema says of the field.
     public var schemaField: RecordSchema.Field {
-        RecordSchema.Field(name: "\(key)", type: Value.fieldType, isEncrypted: true)
+        RecordSchema.Field(
+            name: "\(key)",
+            type: Value.fieldType,
+            isEncrypted: true,
+            merge: merge,
+            formerNames: formerNames
+        )
     }
 }
