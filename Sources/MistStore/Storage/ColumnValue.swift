@@ -1,0 +1,395 @@
+import CloudKitModel
+import GRDB
+import GRDBSQLite
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The type of a field that has a column: the raw value is the type's name on the wire.
+///
+/// ```swift
+/// ColumnType("STRING_LIST")   // .stringList, a column of the SQL type TEXT
+/// ```
+enum ColumnType: String, CaseIterable, Sendable {
+    case string = "STRING"
+    case int64 = "INT64"
+    case double = "DOUBLE"
+    case timestamp = "TIMESTAMP"
+    case bytes = "BYTES"
+    case reference = "REFERENCE"
+    case asset = "ASSETID"
+    case location = "LOCATION"
+    case stringList = "STRING_LIST"
+    case int64List = "INT64_LIST"
+    case doubleList = "DOUBLE_LIST"
+    case timestampList = "TIMESTAMP_LIST"
+    case bytesList = "BYTES_LIST"
+    case referenceList = "REFERENCE_LIST"
+    case assetList = "ASSETID_LIST"
+    case locationList = "LOCATION_LIST"
+
+    /// The type of the column; `nil` for field types that no field of a model has.
+    init?(_ fieldType: FieldType) {
+        self.init(rawValue: fieldType.rawValue)
+    }
+
+    /// The type on the wire.
+    var fieldType: FieldType { FieldType(rawValue: rawValue) }
+
+    /// The type in SQL.
+    var sqlType: String {
+        switch self {
+        case .int64, .timestamp: "INTEGER"
+        case .double: "REAL"
+        case .bytes: "BLOB"
+        case .string, .reference: "TEXT"
+        // JSON.
+        case .asset, .location, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList,
+            .assetList, .locationList:
+            "TEXT"
+        }
+    }
+
+    /// What a list holds; `nil` for types that are not lists.
+    var element: ColumnType? {
+        switch self {
+        case .stringList: .string
+        case .int64List: .int64
+        case .doubleList: .double
+        case .timestampList: .timestamp
+        case .bytesList: .bytes
+        case .referenceList: .reference
+        case .assetList: .asset
+        case .locationList: .location
+        case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location: nil
+        }
+    }
+}
+
+/// A value as SQLite holds it.
+///
+/// | field | column |
+/// | --- | --- |
+/// | `STRING` | the text |
+/// | `INT64` | the integer |
+/// | `DOUBLE` | the real number; `-0.0` becomes `0.0` |
+/// | `TIMESTAMP` | milliseconds since 1970; fractions are cut off |
+/// | `BYTES` | the bytes |
+/// | `REFERENCE` | the record name; the action has a column of its own |
+/// | `LOCATION`, `ASSETID` | the JSON object of the wire |
+/// | lists | a JSON array of texts, numbers, milliseconds, base64, or objects |
+///
+/// A ``DatabaseValue`` of GRDB cannot take its place: it ends a text at its first NUL, when it is bound and when it is read.
+enum ColumnValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob(Data)
+}
+
+/// Why a field's value has no form in a column, or a column's value none in a field.
+enum ColumnError: Error, Hashable {
+    /// The value is of another type than the field; `nil` for a value without a type.
+    case otherType(FieldType?, expected: ColumnType)
+    /// The number is infinite, or not a number.
+    case notFinite
+    /// The date lies outside of the milliseconds that fit 64 bits.
+    case dateOutOfRange
+    /// The reference leads to a record of another zone.
+    case otherZone(ZoneID)
+    /// The reference has an action that is not in the protocol.
+    case unknownAction(Reference.Action)
+    /// The column's value is not one that a field of this type has. Something other than the store wrote it.
+    case malformed(ColumnType)
+}
+
+extension ColumnError: CustomStringConvertible {
+    /// What does not fit, as a sentence.
+    var description: String {
+        switch self {
+        case .otherType(let found, let expected):
+            "The field has the type \(expected.rawValue), and the value has \(found.map { "the type \($0)" } ?? "none")."
+        case .notFinite: "The service has no form for a number that is infinite, or not a number."
+        case .dateOutOfRange: "The date is too far from 1970 for 64 bits of milliseconds."
+        case .otherZone(let zone): "The reference leads to the zone \(zone), which is not the record's own."
+        case .unknownAction(let action): "The action of the reference, \(action), is not known."
+        case .malformed(let type): "The column holds a value that no field of type \(type.rawValue) has."
+        }
+    }
+}
+
+// MARK: - From fields
+
+extension ColumnValue {
+    /// Makes the value of a column.
+    ///
+    /// An absent value and a null are the same. An encrypted value is its plain value. A whole number fits a `DOUBLE`, where a
+    /// double has all of its digits: typed records read it so, too.
+    ///
+    /// - Parameters:
+    ///   - value: The field's value.
+    ///   - type: The field's type.
+    ///   - zone: The zone of the record. References to other zones do not fit.
+    /// - Throws: Why the value does not fit the column.
+    init(_ value: FieldValue?, as type: ColumnType, in zone: ZoneID) throws(ColumnError) {
+        guard let plain = value?.plain, plain != .null else {
+            self = .null
+            return
+        }
+        switch (type, plain) {
+        case (.string, .string(let text)): self = .text(text)
+        case (.int64, .int64(let number)): self = .integer(number)
+        case (.double, .double(let number)):
+            guard number.isFinite else { throw .notFinite }
+            // The file has no negative zero.
+            self = .real(number + 0)
+        case (.double, .int64(let number)):
+            guard let exact = Double(exactly: number) else { throw .otherType(.int64, expected: type) }
+            self = .real(exact)
+        case (.timestamp, .timestamp(let date)): self = .integer(try Self.milliseconds(of: date))
+        case (.bytes, .bytes(let data)): self = .blob(data)
+        case (.reference, .reference(let reference)): self = .text(try Self.link(reference, in: zone).recordName)
+        case (.asset, .asset(let asset)): self = try .json(asset)
+        case (.location, .location(let location)): self = try .json(location)
+        default: self = try Self.list(plain, as: type, in: zone)
+        }
+    }
+
+    /// Makes the value of the second column of a reference: its action, or null for `NONE`.
+    ///
+    /// - Parameter value: The field's value.
+    /// - Throws: ``ColumnError/unknownAction(_:)``.
+    init(actionOf value: FieldValue?) throws(ColumnError) {
+        guard let action = value?.referenceValue?.action, action != .none else {
+            self = .null
+            return
+        }
+        guard let number = Self.actions.firstIndex(of: action) else { throw .unknownAction(action) }
+        self = .integer(Int64(number))
+    }
+
+    /// The actions by their numbers in the column.
+    private static let actions: [Reference.Action] = [.none, .deleteSelf, .validate]
+
+    /// Whole milliseconds since 1970, without the fraction.
+    ///
+    /// A `Date` has no room for most milliseconds: what lies less than its rounding errors below a millisecond is that one.
+    static func milliseconds(of date: Date) throws(ColumnError) -> Int64 {
+        let exact = date.timeIntervalSince1970 * 1000
+        let nearest = exact.rounded()
+        // A date counts from 2001, which is this far from 1970.
+        let tolerance = 2 * max(exact.magnitude, 978_307_200_000).ulp
+        guard let whole = Int64(exactly: abs(exact - nearest) <= tolerance ? nearest : exact.rounded(.down)) else {
+            throw .dateOutOfRange
+        }
+        return whole
+    }
+
+    /// The reference, without the zone that goes without saying.
+    private static func link(_ reference: Reference, in zone: ZoneID) throws(ColumnError) -> Reference {
+        if let target = reference.zoneID {
+            guard target.zoneName == zone.zoneName, target.owner == nil || zone.owner == nil || target.owner == zone.owner
+            else { throw .otherZone(target) }
+        }
+        guard actions.contains(reference.action) else { throw .unknownAction(reference.action) }
+        return Reference(recordName: reference.recordName, action: reference.action)
+    }
+
+    private static func list(
+        _ value: FieldValue,
+        as type: ColumnType,
+        in zone: ZoneID
+    ) throws(ColumnError) -> ColumnValue {
+        let json: ColumnValue?
+        switch type {
+        case .stringList: json = try value.stringListValue.map(Self.json)
+        case .int64List: json = try value.int64ListValue.map(Self.json)
+        case .doubleList: json = try value.doubleListValue.map(Self.json)
+        case .timestampList:
+            json = try value.timestampListValue.map { (dates) throws(ColumnError) in
+                try .json(dates.map(milliseconds))
+            }
+        case .bytesList:
+            json = try value.bytesListValue.map { (list) throws(ColumnError) in try .json(list.map(Base64Text.init)) }
+        case .referenceList:
+            json = try value.referenceListValue.map { (references) throws(ColumnError) in
+                try .json(
+                    references.map { (reference) throws(ColumnError) -> Reference in try link(reference, in: zone) }
+                )
+            }
+        case .assetList: json = try value.assetListValue.map(Self.json)
+        case .locationList: json = try value.locationListValue.map(Self.json)
+        case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location: json = nil
+        }
+        guard let json else { throw .otherType(value.type, expected: type) }
+        return json
+    }
+
+    private static func json(_ value: some JSONWritable) throws(ColumnError) -> ColumnValue {
+        do {
+            return .text(String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self))
+        } catch {
+            // Of these values, only numbers can have no form in JSON.
+            throw .notFinite
+        }
+    }
+}
+
+/// Bytes, which are base64 in JSON.
+private struct Base64Text: JSONReadable, JSONWritable {
+    let data: Data
+
+    init(_ data: Data) {
+        self.data = data
+    }
+
+    init(json reader: inout JSONReader) throws(JSONError) {
+        data = Data(try reader.readBase64())
+    }
+
+    func write(json writer: inout JSONWriter) {
+        writer.writeBase64(data)
+    }
+}
+
+// MARK: - To fields
+
+extension ColumnValue {
+    /// The value of a field.
+    ///
+    /// - Parameters:
+    ///   - type: The field's type.
+    ///   - action: The value of the second column of a reference.
+    /// - Returns: The value; `nil` for null.
+    /// - Throws: ``ColumnError/malformed(_:)``.
+    func fieldValue(as type: ColumnType, action: ColumnValue = .null) throws(ColumnError) -> FieldValue? {
+        switch (type, self) {
+        case (_, .null): return nil
+        case (.string, .text(let text)): return .string(text)
+        case (.int64, .integer(let number)): return .int64(number)
+        case (.double, .real(let number)): return .double(number)
+        // An index on the column may give a whole number in its short form.
+        case (.double, .integer(let number)): return .double(Double(number))
+        case (.timestamp, .integer(let number)): return .timestamp(Self.date(number))
+        case (.bytes, .blob(let data)): return .bytes(data)
+        case (.reference, .text(let name)):
+            return .reference(Reference(recordName: name, action: try action.referenceAction()))
+        case (_, .text(let json)):
+            do {
+                return try Self.read(json, as: type)
+            } catch {
+                throw .malformed(type)
+            }
+        default: throw .malformed(type)
+        }
+    }
+
+    private static func read(_ json: String, as type: ColumnType) throws(JSONError) -> FieldValue? {
+        switch type {
+        case .asset: return .asset(try JSONReader.read(from: json))
+        case .location: return .location(try JSONReader.read(from: json))
+        case .stringList: return .stringList(try JSONReader.read(from: json))
+        case .int64List: return .int64List(try JSONReader.read(from: json))
+        case .doubleList: return .doubleList(try JSONReader.read(from: json))
+        case .timestampList: return .timestampList(try JSONReader.read([Int64].self, from: json).map(date))
+        case .bytesList: return .bytesList(try JSONReader.read([Base64Text].self, from: json).map(\.data))
+        case .referenceList: return .referenceList(try JSONReader.read(from: json))
+        case .assetList: return .assetList(try JSONReader.read(from: json))
+        case .locationList: return .locationList(try JSONReader.read(from: json))
+        case .string, .int64, .double, .timestamp, .bytes, .reference:
+            throw JSONError(code: .typeMismatch, message: "a column of this type does not hold JSON")
+        }
+    }
+
+    private func referenceAction() throws(ColumnError) -> Reference.Action {
+        switch self {
+        case .null: return .none
+        case .integer(let number) where Self.actions.indices.contains(Int(truncatingIfNeeded: number)):
+            return Self.actions[Int(number)]
+        default: throw .malformed(.reference)
+        }
+    }
+
+    static func date(_ milliseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+}
+
+// MARK: - In statements
+
+extension ColumnValue: StatementBinding {
+    /// Binds the value to a parameter, a text with all of its NULs.
+    func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+        switch self {
+        case .null: return sqlite3_bind_null(sqliteStatement, index)
+        case .integer(let number): return sqlite3_bind_int64(sqliteStatement, index, number)
+        case .real(let number): return sqlite3_bind_double(sqliteStatement, index, number)
+        case .text(var text):
+            return text.withUTF8 { bytes in
+                // Without an address it would be a null.
+                guard let start = bytes.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, nil) }
+                return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+                    sqlite3_bind_text64(
+                        sqliteStatement, index, $0, UInt64(bytes.count), Self.copied, UInt8(SQLITE_UTF8)
+                    )
+                }
+            }
+        case .blob(let data):
+            return data.withUnsafeBytes { bytes in
+                guard let start = bytes.baseAddress, !bytes.isEmpty else {
+                    return sqlite3_bind_zeroblob(sqliteStatement, index, 0)
+                }
+                return sqlite3_bind_blob64(sqliteStatement, index, start, UInt64(bytes.count), Self.copied)
+            }
+        }
+    }
+
+    /// Makes SQLite copy what is bound, `SQLITE_TRANSIENT`.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    /// Reads a column of the row that a statement stands at, a text with all of its NULs.
+    ///
+    /// - Parameters:
+    ///   - sqliteStatement: The statement.
+    ///   - index: The column, from 0.
+    init(sqliteStatement: SQLiteStatement, index: CInt) {
+        switch sqlite3_column_type(sqliteStatement, index) {
+        case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(sqliteStatement, index))
+        case SQLITE_FLOAT: self = .real(sqlite3_column_double(sqliteStatement, index))
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(sqliteStatement, index)
+            let count = Int(sqlite3_column_bytes(sqliteStatement, index))
+            self = .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
+        case SQLITE_BLOB:
+            let start = sqlite3_column_blob(sqliteStatement, index)
+            let count = Int(sqlite3_column_bytes(sqliteStatement, index))
+            self = .blob(start.map { Data(bytes: $0, count: count) } ?? Data())
+        default: self = .null
+        }
+    }
+}
+
+extension Statement {
+    /// Sets the statement's parameters, in their order. Those that are left over are null.
+    ///
+    /// ```swift
+    /// let statement = try db.cachedStatement(sql: "INSERT INTO \"Todo\" (_recordName, \"title\") VALUES (?, ?)")
+    /// try statement.bind([.text("milk"), .text("Milk")])
+    /// try statement.execute()
+    /// ```
+    ///
+    /// - Parameter values: The values.
+    /// - Throws: A `DatabaseError` for a value that is longer than SQLite allows, or for too many values.
+    func bind(_ values: some Sequence<ColumnValue>) throws {
+        setUncheckedArguments(StatementArguments())
+        for (index, value) in zip(CInt(1)..., values) {
+            let code = value.bind(to: sqliteStatement, at: index)
+            guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql) }
+        }
+    }
+}
